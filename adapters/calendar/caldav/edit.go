@@ -68,7 +68,7 @@ func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) e
 		return nil
 	}
 	if event == e.object.master && e.object.recurs() {
-		if err := e.shiftSeries(begin); err != nil {
+		if err := e.shiftSeries(begin, to.Sub(from)); err != nil {
 			return err
 		}
 	}
@@ -79,9 +79,9 @@ func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) e
 }
 
 // shiftSeries moves everything that is relative to the start of a series: exceptions, single dates, overrides
-// and UNTIL. An override that has a time of its own keeps it. It refuses a rule that itself names days or times
-// which the new start would not match, because the change does not say which new ones are meant.
-func (e edit) shiftSeries(begin ical.Moment) error {
+// and UNTIL. An override that has a time or a length of its own keeps it. It refuses a rule that itself names days or
+// times which the new start would not match, because the change does not say which new ones are meant.
+func (e edit) shiftSeries(begin ical.Moment, length time.Duration) error {
 	o := e.object
 	old := startOf(o.master)
 	by := begin.Wall.Sub(old.Wall)
@@ -136,12 +136,16 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 	}
 	for _, ov := range o.overrides {
 		if at := startOf(ov.event); o.key(at) == o.key(ov.of) { // it differs in other ways, and stays at its series' time
-			ov.event.Set(shifted(at).Property("DTSTART"))
-			if property, ok := ov.event.Get("DTEND"); ok {
+			start := shifted(at)
+			if o.key(o.end(ov.event, at)) == o.key(o.end(o.master, at)) {
+				ov.event.Remove("DURATION")
+				ov.event.Set(o.momentLike(o.instant(start, time.UTC).Add(length), start).Property("DTEND"))
+			} else if property, ok := ov.event.Get("DTEND"); ok {
 				if end, err := property.Moment(); err == nil {
 					ov.event.Set(shifted(end).Property("DTEND"))
 				}
 			}
+			ov.event.Set(start.Property("DTSTART"))
 			raiseSequence(ov.event)
 			e.stamp(ov.event)
 		}

@@ -374,6 +374,57 @@ func TestAMovedSeriesKeepsItsInstances(t *testing.T) {
 	}
 }
 
+// An instance with another title is as long as its series, unless it has a length of its own.
+func TestInstancesHaveTheNewLengthOfTheirSeries(t *testing.T) {
+	t.Parallel()
+	own := func(day, end string) string {
+		at := ";TZID=America/New_York:202703" + day + "T100000\n"
+		return event("RECURRENCE-ID" + at + "DTSTART" + at + "SUMMARY:Own\n" + end)
+	}
+	for _, c := range []struct {
+		from, to string
+		want     []string
+	}{
+		{"14:00", "14:30", []string{"11 14:00-14:30", "18 14:00-14:30", "25 14:00-14:30", "31 14:00-16:00"}},
+		{"10:00", "11:30", []string{"11 10:00-11:30", "18 10:00-11:30", "25 10:00-11:30", "31 10:00-12:00"}},
+	} {
+		o := objectOfLines(t, event("DTSTART;TZID=America/New_York:20270311T100000\nDTEND:20270311T160000Z\n"+
+			"RRULE:FREQ=WEEKLY;COUNT=3\nRDATE;TZID=America/New_York:20270331T100000")+
+			own("18", "DTEND:20270318T150000Z")+own("25", "DURATION:PT1H")+own("31", "DURATION:PT2H"))
+		zone := mustZone(t, "America/New_York")
+		var span []time.Time
+		for _, text := range []string{c.from, c.to} {
+			at, err := time.ParseInLocation("2006-01-02 15:04", "2027-03-11 "+text, zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			span = append(span, at)
+		}
+		if err := (edit{object: o, now: stampTime}).apply(o.single(), false, calendar.Change{
+			Start: &span[0], End: &span[1], Zone: zone.String(),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		o, err := readObject(ical.Encode(o.root), zones{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		instances, err := o.within(span[0].AddDate(0, -1, 0), span[0].AddDate(0, 1, 0), zone, newLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, i := range instances {
+			got = append(got, o.instant(i.start, zone).In(zone).Format("02 15:04")+
+				o.instant(i.end, zone).In(zone).Format("-15:04"))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("got %q, want %q\n%s", got, c.want, ical.Encode(o.root))
+		}
+	}
+}
+
 func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lines, key, want string }{
