@@ -242,17 +242,17 @@ func setAttendees(event *ical.Component, emails []string, organizer string) {
 		event.Remove("ATTENDEE")
 		return
 	}
-	if own, ok := event.Get("ORGANIZER"); ok {
-		organizer = own.Value
-	} else {
-		event.Add(ical.Raw("ORGANIZER", organizer))
+	own, ok := event.Get("ORGANIZER")
+	if !ok {
+		own = ical.Raw("ORGANIZER", organizer)
+		event.Add(own)
 	}
 	known := map[string]ical.Property{}
 	var list []ical.Property
-	host := strings.ToLower(addressOf(ical.Raw("", organizer)))
+	host := strings.ToLower(addressOf(own))
 	for _, property := range event.All("ATTENDEE") {
 		email := strings.ToLower(addressOf(property))
-		if strings.EqualFold(property.Value, organizer) || email == "" || email == host {
+		if strings.EqualFold(property.Value, own.Value) || email == "" || email == host {
 			list = append(list, property)
 			continue
 		}

@@ -425,6 +425,22 @@ func TestInstancesHaveTheNewLengthOfTheirSeries(t *testing.T) {
 	}
 }
 
+// An organizer without mailto, as on Apple's servers, is listed among the guests and named by who repeats them.
+func TestAnOrganizerIsNoGuestOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	const alice, path = "alice@example.com", ";CN=Alice;EMAIL=alice@example.com:/123/principal/\n"
+	o := objectOfLines(t, event("DTSTART:20260105T090000Z\nORGANIZER"+path+"ATTENDEE"+path))
+	master := o.single().event
+	setAttendees(master, []string{alice, "bob@example.com"}, "mailto:"+alice)
+	var got []string
+	for _, guest := range master.All("ATTENDEE") {
+		got = append(got, guest.Value)
+	}
+	if want := []string{"/123/principal/", "mailto:bob@example.com"}; !slices.Equal(got, want) {
+		t.Errorf("invited are %q, want %q", got, want)
+	}
+}
+
 func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lines, key, want string }{
