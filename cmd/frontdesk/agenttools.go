@@ -50,16 +50,13 @@ func (c agentTools) made(ctx context.Context, s *session) (made agenttools.Made,
 			return made, usage("--base-url: %s", problem)
 		}
 	}
-	if c.Agent != "" {
+	if c.Agent != "" || c.Key != "" {
 		err = s.withConfig(ctx, cfg, func(g *gateway.Gateway) error {
-			made, err = g.AgentToolsAt(ctx, c.Platform, c.Agent)
-			return err
-		})
-		return made, err
-	}
-	if c.Key != "" {
-		err = s.withConfig(ctx, cfg, func(g *gateway.Gateway) error {
-			made, err = g.AgentToolsOf(ctx, c.Platform, c.Key)
+			if c.Agent != "" {
+				made, err = g.AgentToolsAt(ctx, c.Platform, c.Agent)
+			} else {
+				made, err = g.AgentToolsOf(ctx, c.Platform, c.Key)
+			}
 			return err
 		})
 		return made, err

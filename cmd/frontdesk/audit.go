@@ -150,7 +150,7 @@ func (c auditVerify) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if c.JSON {
-			if err := s.list(true, verified{report, wrong}, nil, nil); err != nil {
+			if err := s.printJSON(verified{report, wrong}); err != nil {
 				return err
 			}
 		}

@@ -99,6 +99,24 @@ func settingsOf(flags map[string]string) (map[string]any, error) {
 	return settings, nil
 }
 
+// changesOf converts --set and --unset flags into settings, nil for those that get their default back.
+func changesOf(set map[string]string, unset []string) (map[string]any, error) {
+	changes, err := settingsOf(set)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range unset {
+		if changes[name] != nil {
+			return nil, usage("--unset %s: --set %s is given as well", name, name)
+		}
+		changes[name] = nil
+	}
+	if len(changes) == 0 {
+		return nil, usage("nothing to change: give --set NAME=VALUE or --unset NAME")
+	}
+	return changes, nil
+}
+
 // existing reports whether the tenant has the connection. If n has no name, existing sets it to the
 // provider's name or, if another connection has that name, to the provider's name and the kind. A connection
 // with the name that is of another kind or provider is a conflict.
@@ -156,7 +174,7 @@ type connectionRow struct {
 	Status    connection.Status `json:"status"`
 	Email     string            `json:"email"`
 	Settings  map[string]any    `json:"settings"`
-	CreatedAt *time.Time        `json:"created_at"`
+	CreatedAt time.Time         `json:"created_at"`
 
 	RedirectURI string `json:"redirect_uri,omitempty"` // for connections that use customers' consent
 }
@@ -185,7 +203,7 @@ func (c connectionList) Run(ctx context.Context, s *session) error {
 		for _, x := range connections {
 			value := connectionRow{
 				Name: x.Name, Kind: x.Kind, Provider: x.Provider, Default: x.IsDefault, Status: x.Status, Email: x.Email,
-				Settings: x.Settings, CreatedAt: when(x.CreatedAt),
+				Settings: x.Settings, CreatedAt: x.CreatedAt.UTC(),
 			}
 			if callback := callbacks[x.Name]; callback != "" {
 				value.RedirectURI = gateway.RedirectURI(cfg.Server.PublicURL, callback)
@@ -213,7 +231,7 @@ func (c connectionVerify) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if c.JSON {
-			if err := s.list(true, v, nil, nil); err != nil {
+			if err := s.printJSON(v); err != nil {
 				return err
 			}
 		}
@@ -351,7 +369,7 @@ func (c applyCommand) Run(ctx context.Context, s *session) error {
 
 func (c applyCommand) print(s *session, changes []apply.Change) error {
 	if c.JSON {
-		return s.list(true, append([]apply.Change{}, changes...), nil, nil)
+		return s.printJSON(append([]apply.Change{}, changes...))
 	}
 	for _, change := range changes {
 		lines := append([]string{change.Title()}, change.Details...)

@@ -23,17 +23,9 @@ func (connectionChange) Help() string {
 
 // Run changes settings of the connection.
 func (c connectionChange) Run(ctx context.Context, s *session) error {
-	given, err := settingsOf(c.Set)
+	given, err := changesOf(c.Set, c.Unset)
 	if err != nil {
 		return err
-	}
-	for _, name := range c.Unset {
-		if _, set := given[name]; set {
-			return usage("--unset %s: --set %s is given as well", name, name)
-		}
-	}
-	if len(given)+len(c.Unset) == 0 {
-		return usage("nothing to change: give --set NAME=VALUE or --unset NAME")
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		at := admin.ConnectionName{Tenant: c.Tenant, Name: c.Name}
@@ -41,12 +33,8 @@ func (c connectionChange) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		settings := map[string]any{}
-		maps.Copy(settings, found.Settings)
-		maps.Copy(settings, given)
-		for _, name := range c.Unset {
-			delete(settings, name)
-		}
+		settings := connection.Merge(found.Settings, given)
+		maps.DeleteFunc(settings, func(_ string, value any) bool { return value == nil })
 		_, err = g.Admin().ChangeConnection(ctx, operator(), admin.ConnectionChange{
 			ConnectionName: at, Change: connection.Change{Settings: settings},
 		})

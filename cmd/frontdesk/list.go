@@ -14,9 +14,7 @@ import (
 // list prints values as JSON, or as a table for people.
 func (s *session) list(asJSON bool, values any, head []string, rows [][]string) error {
 	if asJSON {
-		encoder := json.NewEncoder(s.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(values)
+		return s.printJSON(values)
 	}
 	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, strings.Join(head, "\t"))
@@ -28,6 +26,12 @@ func (s *session) list(asJSON bool, values any, head []string, rows [][]string) 
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
+}
+
+func (s *session) printJSON(value any) error {
+	encoder := json.NewEncoder(s.out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
 }
 
 // plain returns a text for a terminal. Callers, tenants and their servers write such texts: what is not seen, as a
@@ -54,15 +58,6 @@ func valueOf(t *time.Time) time.Time {
 		return time.Time{}
 	}
 	return *t
-}
-
-// when returns a time in UTC for JSON, or nil for the zero time.
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }
 
 func yes(b bool) string {

@@ -94,7 +94,7 @@ func (tenantChange) Help() string {
 
 // Run changes the tenant's settings.
 func (c tenantChange) Run(ctx context.Context, s *session) error {
-	given, err := settingsOf(c.Set)
+	given, err := changesOf(c.Set, c.Unset)
 	if err != nil {
 		return err
 	}
@@ -103,15 +103,6 @@ func (c tenantChange) Run(ctx context.Context, s *session) error {
 		if scalar := any(nil); isText && json.Unmarshal([]byte(text), &scalar) == nil && scalar != nil {
 			given[name] = scalar
 		}
-	}
-	for _, name := range c.Unset {
-		if _, set := given[name]; set {
-			return usage("--unset %s: --set %s is given as well", name, name)
-		}
-		given[name] = nil
-	}
-	if len(given) == 0 {
-		return usage("nothing to change: give --set NAME=VALUE or --unset NAME")
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		_, err := g.Admin().ChangeTenant(ctx, operator(), admin.TenantSpec{Name: c.Name, Settings: given})
@@ -190,12 +181,8 @@ type keyCreate struct {
 // Run creates the key. It prints only the key on standard output.
 func (c keyCreate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		scopes := make([]apikey.Scope, 0, len(c.Scope))
-		for _, scope := range c.Scope {
-			scopes = append(scopes, apikey.Scope(scope))
-		}
 		plain, key, err := g.APIKeys().Create(ctx, c.Tenant, apikey.Spec{
-			Label: c.Label, Scopes: scopes, Connections: c.Connection, Test: c.Test,
+			Label: c.Label, Scopes: scopesOf(c.Scope), Connections: c.Connection, Test: c.Test,
 		})
 		if err != nil {
 			return err
@@ -212,42 +199,21 @@ type keyList struct {
 	JSON   bool   `help:"Print JSON."`
 }
 
-type keyRow struct {
-	ID          string         `json:"id"`
-	Prefix      string         `json:"prefix"`
-	Label       string         `json:"label"`
-	Scopes      []apikey.Scope `json:"scopes"`
-	Connections []string       `json:"connections"`
-	Test        bool           `json:"test"`
-	CreatedAt   *time.Time     `json:"created_at"`
-	LastUsedAt  *time.Time     `json:"last_used_at,omitempty"`
-	RevokedAt   *time.Time     `json:"revoked_at,omitempty"`
-	EndsAt      *time.Time     `json:"ends_at,omitempty"`
-}
-
 // Run lists a tenant's keys.
 func (c keyList) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		keys, err := g.APIKeys().List(ctx, c.Tenant)
+		all, err := g.Admin().ListKeys(ctx, operator(), c.Tenant)
 		if err != nil {
 			return err
 		}
-		values, rows := make([]keyRow, 0, len(keys)), make([][]string, 0, len(keys))
-		for _, k := range keys {
-			values = append(values, keyRow{
-				k.ID, k.Prefix, k.Label, k.Scopes, append([]string{}, k.Connections...), k.Test, when(k.CreatedAt),
-				when(k.LastUsedAt), when(k.RevokedAt), when(k.EndsAt),
-			})
-			scopes := make([]string, 0, len(k.Scopes))
-			for _, scope := range k.Scopes {
-				scopes = append(scopes, string(scope))
-			}
+		rows := make([][]string, 0, len(all.Keys))
+		for _, k := range all.Keys {
 			rows = append(rows, []string{
-				k.ID, k.Prefix, k.Label, strings.Join(scopes, ","), strings.Join(k.Connections, ","),
-				moment(k.LastUsedAt), moment(k.RevokedAt), moment(k.EndsAt),
+				k.ID, k.Prefix, k.Label, strings.Join(k.Scopes, ","), strings.Join(k.Connections, ","),
+				moment(valueOf(k.LastUsedAt)), moment(valueOf(k.RevokedAt)), moment(valueOf(k.EndsAt)),
 			})
 		}
-		return s.list(c.JSON, values, []string{"ID", "PREFIX", "LABEL", "SCOPES", "CONNECTIONS", "LAST USED",
+		return s.list(c.JSON, all.Keys, []string{"ID", "PREFIX", "LABEL", "SCOPES", "CONNECTIONS", "LAST USED",
 			"REVOKED", "ENDS"}, rows)
 	})
 }
