@@ -285,6 +285,15 @@ func (e *Error) IsUnknowable() bool {
 	return e.Code == UnknownOutcome && e.Metadata[metaOutcome] == unknowable
 }
 
+// MayHaveActed reports whether a write that failed like this may have taken effect.
+func (e *Error) MayHaveActed() bool {
+	switch e.Code {
+	case UnknownOutcome, Unavailable, Timeout, Canceled, Internal:
+		return !e.Unsent
+	}
+	return false
+}
+
 // IsOutcomeUnknown reports whether the call may have taken effect.
 func (e *Error) IsOutcomeUnknown() bool {
 	return e.Code == UnknownOutcome || e.Metadata[metaOutcome] != ""

@@ -19,7 +19,7 @@ func (c *call) retrying(ctx context.Context) (any, *fault.Error) {
 		if f == nil {
 			return result, nil
 		}
-		if !c.op.Read && doubt == nil && mayHaveHappened(f) {
+		if !c.op.Read && doubt == nil && f.MayHaveActed() {
 			doubt = f
 		}
 		if final || !c.again(ctx, f, tries) {
@@ -32,21 +32,12 @@ func (c *call) retrying(ctx context.Context) (any, *fault.Error) {
 // truthful returns the fault for the caller. That a later attempt was definitely refused does not undo what
 // an earlier one may have done.
 func truthful(doubt, last *fault.Error) *fault.Error {
-	if doubt == nil || mayHaveHappened(last) {
+	if doubt == nil || last.MayHaveActed() {
 		return last
 	}
 	c := *doubt
 	c.RetryAfter = last.RetryAfter
 	return &c
-}
-
-// mayHaveHappened reports whether a write that failed like this may have taken effect.
-func mayHaveHappened(f *fault.Error) bool {
-	switch f.Code {
-	case fault.UnknownOutcome, fault.Unavailable, fault.Timeout, fault.Canceled, fault.Internal:
-		return !f.Unsent
-	}
-	return false
 }
 
 // again waits until the next attempt is due. It returns false if there is none.

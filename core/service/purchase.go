@@ -490,15 +490,19 @@ func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Num
 	}
 	before := b.plan
 	number, err := b.placeOrder(ctx)
-	if wait <= 0 || err == nil || journal.WasTakenOver(err) || !b.run.HadNoEffect(fault.From(err)) {
+	f := fault.From(err)
+	if wait <= 0 || err == nil || journal.WasTakenOver(err) || f.MayHaveActed() {
 		return number, err
 	}
-	// Whatever the refusal says, perhaps the earlier order itself is in the way. This one has ended: had a try of it no
-	// answer, the error would say so. So whoever repeats it often does not wait for it.
+	// This order has ended: had a try of it no answer, the error would say so. So whoever repeats it often does not wait
+	// for it.
 	if err := b.run.Save(ctx, before); err != nil {
 		return number, err
 	}
-	return number, mayArrive.Because(err)
+	if !b.run.HadNoEffect(f) {
+		return number, err
+	}
+	return number, mayArrive.Because(err) // whatever it says, perhaps the earlier order itself is in the way
 }
 
 // latestEnd returns when the order of an earlier run has certainly ended. An order may go on for a while after its

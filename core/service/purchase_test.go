@@ -840,6 +840,7 @@ func TestWhoRepeatsAPurchaseOftenIsAnsweredAsSoon(t *testing.T) {
 	for _, idempotent := range []bool{false, true} { // as at Telnyx, and at Twilio
 		for name, refused := range map[string]*fault.Error{
 			"taken": taken, "refused": fault.New(fault.Invalid, fault.ReasonProviderRefused, "It needs an address."),
+			"set up": fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The account has no address."),
 		} {
 			w, p, c := sqliteWorld(t)
 			w.phones.traits.IdempotentBuy, w.phones.byNumber = idempotent, true
@@ -853,7 +854,7 @@ func TestWhoRepeatsAPurchaseOftenIsAnsweredAsSoon(t *testing.T) {
 				w.phones.once("buy", reaction{before: fails(refused)})
 				_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 			}
-			if another := refused == taken; another != (err == nil) || !another && fault.From(err).Code != fault.Invalid ||
+			if another := refused == taken; another != (err == nil) || !another && fault.From(err).Code != refused.Code ||
 				another != (w.phones.bought == 1) {
 				t.Errorf("%s (idempotent: %t), after %v: %v; %d are bought", name, idempotent, w.clock.now().Sub(began), err,
 					w.phones.bought)
