@@ -280,9 +280,7 @@ func refused(ctx context.Context, b *bench, s scenario) error {
 		}
 		defer limited.stop()
 		refusal := func(name string, p *process, status int, key string) target {
-			address := p.at["api"]
-			return target{name: g.name + ", " + name, pid: p.pid(), open: dial(address, status,
-				func(buffer []byte, _ int64) []byte { return post(buffer, address, listPath, key, body) })}
+			return repeating(g.name+", "+name, p, status, listPath, key, body)
 		}
 		address := g.at["api"]
 		health := refusal("/healthz", g.process, http.StatusOK, "")

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"frontdesk/core/record"
@@ -24,16 +25,7 @@ func listBody(ids ...string) string {
 		quoted(ids))
 }
 
-func quoted(ids []string) string {
-	text := "["
-	for i, id := range ids {
-		if i > 0 {
-			text += ","
-		}
-		text += fmt.Sprintf("%q", id)
-	}
-	return text + "]"
-}
+func quoted(ids []string) string { return `["` + strings.Join(ids, `","`) + `"]` }
 
 // tenCalendars returns the ids of ten calendars at a provider.
 func (b *bench) tenCalendars(provider string) []string {
@@ -95,9 +87,10 @@ func (b *bench) gateways(
 	return all, stop, nil
 }
 
-// baselinesOf starts the baselines of a list that the gateway made last.
-func (b *bench) baselinesOf(ctx context.Context, body string, kinds ...string) (all []target, stop func(),
-	err error) {
+// baselinesOf starts the baselines of a list that the gateway made last. They are asked at a path.
+func (b *bench) baselinesOf(
+	ctx context.Context, path, body string, kinds ...string,
+) (all []target, stop func(), err error) {
 	var request string
 	var access struct {
 		Token string `json:"access_token"`
@@ -131,17 +124,17 @@ func (b *bench) baselinesOf(ctx context.Context, body string, kinds ...string) (
 			return nil, nil, err
 		}
 		started = append(started, p)
-		all = append(all, baselineTarget(kind, p, listPath, body))
+		all = append(all, repeating(kind, p, http.StatusOK, path, "none", body))
 	}
 	return all, stop, nil
 }
 
-func baselineTarget(name string, p *process, path, body string) target {
+// repeating returns a target that gets the same request again and again, and answers with a status.
+func repeating(name string, p *process, status int, path, key, body string) target {
 	address := p.at["api"]
-	return target{name: name, pid: p.pid(),
-		open: dial(address, http.StatusOK, func(buffer []byte, _ int64) []byte {
-			return post(buffer, address, path, "none", body)
-		})}
+	return target{name: name, pid: p.pid(), open: dial(address, status, func(buffer []byte, _ int64) []byte {
+		return post(buffer, address, path, key, body)
+	})}
 }
 
 // wholePage returns a request for the first page of a list, which is as long as can be.
@@ -181,7 +174,7 @@ func list(ctx context.Context, b *bench, s scenario) error {
 	if b.hasNode() {
 		kinds = append(kinds, nodeBaseline)
 	}
-	targets, stopBaselines, err := b.baselinesOf(ctx, body, kinds...)
+	targets, stopBaselines, err := b.baselinesOf(ctx, listPath, body, kinds...)
 	if err != nil {
 		return err
 	}
@@ -254,7 +247,7 @@ func full(ctx context.Context, b *bench, s scenario) error {
 		var measures []measure
 		var subjects []string
 		if provider == "google" {
-			baselines, stopBaselines, err := b.baselinesOf(ctx, listBody(long), "client")
+			baselines, stopBaselines, err := b.baselinesOf(ctx, listPath, listBody(long), "client")
 			if err != nil {
 				stop()
 				return err
@@ -331,26 +324,13 @@ func slots(ctx context.Context, b *bench, s scenario) error {
 		return err
 	}
 	defer stop()
-	baselines, stopBaselines, err := b.baselinesOf(ctx, "", "floor")
+	const asked = `{"start":"2027-03-01T00:00:00Z","end":"2027-03-06T00:00:00Z","calendar_ids":[%q]}`
+	baselines, stopBaselines, err := b.baselinesOf(ctx, "/free", fmt.Sprintf(asked, calendarID(0)), "floor")
 	if err != nil {
 		return err
 	}
 	defer stopBaselines()
 	floor := baselines[0]
-	floor.open = func(ctx context.Context) (caller, error) {
-		c, err := baselines[0].open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		w := c.(*wire)
-		host := w.conn.RemoteAddr().String()
-		w.request = func(buffer []byte, _ int64) []byte {
-			return post(buffer, host, "/free", "none",
-				`{"start":"2027-03-01T00:00:00Z","end":"2027-03-06T00:00:00Z","calendar_ids":["`+
-					calendarID(0)+`"]}`)
-		}
-		return w, nil
-	}
 	body := `{"start":"2027-03-01","end":"2027-03-06","calendar_ids":["` + calendarID(0) + `"]}`
 	subjects := []string{floor.name}
 	open, many := []measure{b.open(floor)}, []measure{b.closed(floor, manyCallers)}
