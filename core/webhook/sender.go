@@ -210,7 +210,7 @@ func (s *Sender) attempt(ctx context.Context, w store.Webhook, q store.QueueID) 
 	default:
 		outcome = "retried"
 		// The last attempt comes when the day is over.
-		next = earlier(now.Add(pauseFor(d.Attempts+1, done.after)), d.QueuedAt.Add(giveUp))
+		next = now.Add(min(pauseFor(d.Attempts+1, done.after), d.QueuedAt.Add(giveUp).Sub(now)))
 	}
 	span.End(outcome, done.Reason)
 	if err := s.record(ctx, d, owner, next); err != nil {
@@ -252,22 +252,10 @@ func (s *Sender) record(ctx context.Context, d store.Delivery, owner string, nex
 	return s.opts.Store.EndAttempt(ctx, d, owner, next)
 }
 
-// wait returns how long to wait after a number of failed attempts: twice as long each time, from half of that
-// to all of it, so that the deliveries of many connections spread.
-func wait(attempts int) time.Duration {
-	most := min(mostWait, firstWait<<min(attempts-1, 16))
-	return most/2 + mathrand.N(most/2)
-}
-
-// pauseFor returns how long to wait after a number of failed attempts: as long as the receiver asks for, but
-// no shorter than the backoff, and no longer than its longest wait.
+// pauseFor returns how long to wait after a number of failed attempts: twice as long each time, from half of that
+// to all of it, so that the deliveries of many connections spread. It is longer if the receiver asks for that, but
+// no longer than the longest wait.
 func pauseFor(attempts int, asked time.Duration) time.Duration {
-	return max(wait(attempts), min(asked, mostWait))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
+	most := min(mostWait, firstWait<<min(attempts-1, 16))
+	return max(most/2+mathrand.N(most/2), min(asked, mostWait))
 }
