@@ -46,7 +46,7 @@ func (t *transport) redirect(
 	if err := t.leaves(anchor, target, hop.Method); err != nil {
 		return nil, err
 	}
-	return redirectedRequest(hop, target, sameOrigin(hop.URL, target))
+	return redirectedRequest(hop, target), nil
 }
 
 // Reference resolves an address that the response from another address names, by the rules of redirects: it
@@ -75,21 +75,16 @@ func (t *transport) leaves(home, target *url.URL, method string) error {
 	return t.misconfigured("redirects a request that changes something to another site")
 }
 
-func redirectedRequest(hop *http.Request, target *url.URL, here bool) (*http.Request, error) {
-	body := hop.Body
-	if body != nil && body != http.NoBody {
-		if hop.GetBody == nil {
-			return nil, nil // as in net/http: the body is consumed, so the redirect is the final response
-		}
-		var err error
-		if body, err = hop.GetBody(); err != nil {
-			return nil, err
-		}
+// redirectedRequest returns a request to another address, or nil if the body cannot be sent again.
+func redirectedRequest(hop *http.Request, target *url.URL) *http.Request {
+	body, ok := bodyAgain(hop)
+	if !ok {
+		return nil // as in net/http: the body is consumed, so the redirect is the final response
 	}
 	next := hop.Clone(hop.Context())
 	next.URL, next.Body = target, body
-	if here {
-		return next, nil
+	if sameOrigin(hop.URL, target) {
+		return next
 	}
 	next.Host = ""
 	next.Header = http.Header{}
@@ -98,7 +93,7 @@ func redirectedRequest(hop *http.Request, target *url.URL, here bool) (*http.Req
 			next.Header[name] = values
 		}
 	}
-	return next, nil
+	return next
 }
 
 func redirects(status int) bool {
