@@ -36,16 +36,14 @@ func (p Providers) Check(prefix string, s Spec) []fault.Field {
 		faults = append(faults, fault.Field{Path: "provider", Message: p.describe(s.Kind)})
 	default:
 		values := adapter.Values{Settings: s.Settings, Credentials: s.Credentials}
-		f := fault.From(a.Check(values))
-		if f == nil {
-			var err error
+		err := a.Check(values)
+		if err == nil {
 			a, err = a.With(values)
-			f = fault.From(err)
 		}
-		if f == nil {
-			f = fault.From(a.CheckGrant(values, p.Operators[a.Name].Addresses))
+		if err == nil {
+			err = a.CheckGrant(values, p.Operators[a.Name].Addresses)
 		}
-		if f != nil {
+		if f := fault.From(err); f != nil {
 			faults = append(faults, f.Fields...)
 		}
 		faults = append(faults, unfit(a.Auth, s.Credentials)...)

@@ -2,6 +2,7 @@ package normalize
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -127,22 +128,26 @@ type scanner struct {
 
 // one consumes one byte, which must be in the set, and returns it.
 func (r *scanner) one(set string) byte {
-	if !r.ok || r.rest == "" || !holds(set, r.rest[0]) {
+	before := r.rest
+	if !r.has(set) {
 		r.ok = false
 		return 0
 	}
-	b := r.rest[0]
-	r.rest = r.rest[1:]
-	return b
+	return before[0]
 }
 
 // has consumes the next byte if it is in the set, and reports whether it did.
 func (r *scanner) has(set string) bool {
-	if !r.ok || r.rest == "" || !holds(set, r.rest[0]) {
+	if !r.next(set) {
 		return false
 	}
 	r.rest = r.rest[1:]
 	return true
+}
+
+// next reports whether the next byte is in the set.
+func (r *scanner) next(set string) bool {
+	return r.ok && r.rest != "" && strings.IndexByte(set, r.rest[0]) >= 0
 }
 
 // digits consumes exactly n digits and returns their value.
@@ -157,7 +162,7 @@ func (r *scanner) digits(n int) (value int) {
 func (r *scanner) fraction() (nanos int) {
 	nanos = r.digits(1)
 	for taken := 1; ; taken++ {
-		more := r.ok && r.rest != "" && holds("0123456789", r.rest[0])
+		more := r.next("0123456789")
 		switch {
 		case more && taken < 9:
 			nanos = nanos*10 + r.digits(1)
@@ -169,15 +174,6 @@ func (r *scanner) fraction() (nanos int) {
 			return nanos
 		}
 	}
-}
-
-func holds(set string, b byte) bool {
-	for i := range len(set) {
-		if set[i] == b {
-			return true
-		}
-	}
-	return false
 }
 
 // check checks that the numbers are in their ranges (RFC 3339 section 5.7).

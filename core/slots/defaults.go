@@ -79,8 +79,7 @@ func (d Defaults) Rules() (Rules, []Wrong) {
 			continue
 		}
 		if n.into != nil {
-			minutes := time.Duration(*n.given) * time.Minute
-			*n.into = &minutes
+			*n.into = new(time.Duration(*n.given) * time.Minute)
 		}
 	}
 	r.BookingWindowDays, r.TentativeAsBusy = d.BookingWindowDays, d.TentativeAsBusy

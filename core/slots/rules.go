@@ -51,10 +51,10 @@ func (r Rules) Question() Question {
 // Complete returns the rules with the defaults where they say nothing, so that no others count beside them.
 func (r Rules) Complete() Rules {
 	q := r.Question()
-	tentativeAsBusy := !q.TentativeIsFree
 	return Rules{
 		Hours: &q.Hours, Duration: &q.Duration, Interval: &q.Interval, Before: &q.Before, After: &q.After,
-		MinimumNotice: &q.MinimumNotice, BookingWindowDays: &q.BookingWindowDays, TentativeAsBusy: &tentativeAsBusy,
+		MinimumNotice: &q.MinimumNotice, BookingWindowDays: &q.BookingWindowDays,
+		TentativeAsBusy: new(!q.TentativeIsFree),
 	}
 }
 
