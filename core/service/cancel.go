@@ -141,7 +141,7 @@ func (s *Calendar) cancel(
 		return none, err
 	}
 	// It has ended, so that it takes the place of none of those that a caller has yet, unless a copy of it was cancelled.
-	if known && (!plan.mayMeanCopy() || plan.CalendarID == meeting.CalendarID) {
+	if known && (!plan.mayMeanCopy() || client.isSameCalendar(ctx, plan.CalendarID, meeting.CalendarID)) {
 		meeting.EndsAt = client.opts.Now().Add(-endedLately)
 		attached.Meetings = []store.Meeting{meeting}
 	}

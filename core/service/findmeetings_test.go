@@ -346,6 +346,26 @@ func TestAMeetingIsFoundWhoseCopyWasCancelled(t *testing.T) {
 	}
 }
 
+// A meeting that was cancelled here is not read any more, by whatever name its calendar was named.
+func TestACancelledMeetingIsNotLookedFor(t *testing.T) {
+	t.Parallel()
+	for _, calendarID := range []string{"", "main", "primary"} {
+		w, p, c := sqliteWorld(t)
+		w.meetings.calendars[0].Alias = "primary"
+		in := meeting(t, "therapy", 10)
+		in.phone = "+12025550101"
+		id := book(t, p, c, Write{}, in).Record.Event.EventID
+		if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: calendarID}); err != nil {
+			t.Fatal(err)
+		}
+		asked := w.meetings.called("event")
+		found := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101"})
+		if len(found.Meetings) > 0 || w.meetings.called("event") != asked {
+			t.Errorf("cancelled in %q: found %+v, by %d requests", calendarID, found, w.meetings.called("event")-asked)
+		}
+	}
+}
+
 // Somebody repeats a meeting weekly after it was booked here, in another calendar. Its instances are the meetings, each
 // once.
 func TestTheInstancesOfAMeetingAreFoundThatRepeatsByNow(t *testing.T) {

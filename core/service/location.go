@@ -172,6 +172,14 @@ func (c calendarClient) mayBeCopy(ctx context.Context) bool {
 	return !sure || len(writable) > 1
 }
 
+// isSameCalendar reports whether two ids name one calendar, such as Google's primary and the account's address.
+func (c calendarClient) isSameCalendar(ctx context.Context, one, other string) bool {
+	all := c.listed(ctx)
+	a, _ := findIn(all, one) // if there is none, it has the id that is asked for
+	b, _ := findIn(all, other)
+	return a.ID == b.ID
+}
+
 // isInvited reports whether an event invites a calendar.
 func isInvited(e calendar.Event, calendarID string) bool {
 	return slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
