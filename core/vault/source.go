@@ -38,16 +38,12 @@ const (
 func parseSource(text, dataDir string, encrypted bool) (source, error) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	switch {
-	case text == "" && encrypted:
-		return source{
-			path: filepath.Join(dataDir, encryptedName), ours: true, denied: ownerOnly,
-			former: filepath.Join(dataDir, fileName),
-		}, nil
 	case text == "":
-		return source{
-			path: filepath.Join(dataDir, fileName), ours: true, denied: ownerOnly,
-			former: filepath.Join(dataDir, encryptedName),
-		}, nil
+		path, former := filepath.Join(dataDir, fileName), filepath.Join(dataDir, encryptedName)
+		if encrypted {
+			path, former = former, path
+		}
+		return source{path: path, ours: true, denied: ownerOnly, former: former}, nil
 	case scheme == "file" && rest != "":
 		return source{path: rest, denied: groupReads}, nil
 	case scheme == "env" && rest != "":
