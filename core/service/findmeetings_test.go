@@ -355,9 +355,8 @@ func TestACancelledMeetingIsNotLookedFor(t *testing.T) {
 		in := meeting(t, "therapy", 10)
 		in.phone = "+12025550101"
 		id := book(t, p, c, Write{}, in).Record.Event.EventID
-		if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: calendarID}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: calendarID})
+		w.check(err)
 		asked := w.meetings.called("event")
 		found := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101"})
 		if len(found.Meetings) > 0 || w.meetings.called("event") != asked {

@@ -161,8 +161,8 @@ func homeOf(e calendar.Event, all []calendar.Calendar) string {
 	return e.CalendarID
 }
 
-// mayBeCopy reports whether an event may be the copy of one that another calendar of the account organizes: unless it is
-// known that the account can change no other.
+// mayBeCopy reports whether an event may be the copy of one that another calendar of the account organizes: unless it
+// is known that the account can change no other.
 func (c calendarClient) mayBeCopy(ctx context.Context) bool {
 	if !c.traits.IDsPerCalendar {
 		return false

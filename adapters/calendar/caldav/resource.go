@@ -141,8 +141,8 @@ func (d *driver) readWhole(ctx context.Context, r resource) (*object, resource, 
 }
 
 // found returns what read returns of a resource. A booking that is not where it was may be in another calendar by now:
-// most programs move it there under the name of its file, which is its UID (Evolution: cyrusimap/cyrus-imapd#2345;
-// Nextcloud: nextcloud/server#50748).
+// programs move it there under the name of its file, which is its UID (Evolution: cyrusimap/cyrus-imapd#2345). It is not
+// found where one gives it another name (nextcloud/server#50748).
 func (d *driver) found(
 	ctx context.Context, a *account, r resource, read func(context.Context, resource) (*object, resource, error),
 ) (*object, resource, error) {
@@ -186,8 +186,8 @@ func (d *driver) found(
 	return o, there, missing
 }
 
-// hasBooked reports whether the name of a resource's file is one that Book gave it, in this calendar or in another of the
-// account. No other event has such a name.
+// hasBooked reports whether the name of a resource's file is one that Book gave it, in this calendar or in another of
+// the account. No other event has such a name.
 func (a *account) hasBooked(r resource) bool {
 	return slices.ContainsFunc(a.calendars, func(c calendarCollection) bool {
 		return strings.HasSuffix(r.file(), uidOf("", c.ID))
