@@ -169,7 +169,7 @@ func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
 	} {
 		a := newAccount(t, fake.Options{Freezes: []string{c.frozen}})
 		lines := append([]string{"DESCRIPTION:Menu", "ORGANIZER:mailto:" + email,
-			"ATTENDEE:mailto:kim@example.com"}, lunchTime...)
+			"ATTENDEE:mailto:kim@example.com", "ATTENDEE;CUTYPE=ROOM:urn:x-uid:blue"}, lunchTime...)
 		id := a.Put(a.home, "lunch.ics", meeting("lunch", lines...))
 		_, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, c.change)
 		if c.said == "" {
