@@ -289,8 +289,8 @@ func (d *Directory) bind(
 	return ids, faults
 }
 
-// CheckConnections returns the faults in the names of the connections that a key is to be bound to, where the tenant has
-// these connections.
+// CheckConnections returns the faults in the names of the connections that a key is to be bound to, where the tenant
+// has these connections.
 func (d *Directory) CheckConnections(tenantName string, k Spec, has []connection.Connection) []fault.Field {
 	_, faults := d.bind(tenantName, k, has)
 	return faults

@@ -181,8 +181,8 @@ func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Num
 	if wait <= 0 || err == nil || journal.WasTakenOver(err) || f.MayHaveActed() {
 		return number, err
 	}
-	// This order has ended: had a try of it no answer, the error would say so. So whoever repeats it often does not wait
-	// for it.
+	// This order has ended: had a try of it no answer, the error would say so. So whoever repeats it often does not
+	// wait for it.
 	if err := b.run.Save(ctx, before); err != nil {
 		return number, err
 	}

@@ -417,7 +417,8 @@ func notInAccount(n store.Number) error {
 func (s *Numbers) Adopt(ctx context.Context, c apikey.Caller, e164 string) (store.Number, error) {
 	number, err := phonenumber.Parse(e164)
 	if err != nil {
-		return store.Number{}, fault.InvalidField("e164", "must be a number with its country code, such as +14155550123.")
+		return store.Number{}, fault.InvalidField("e164",
+			"must be a number with its country code, such as +14155550123.")
 	}
 	client, err := s.open(ctx, c)
 	if err != nil {

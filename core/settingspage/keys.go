@@ -165,7 +165,8 @@ type newKeyView struct {
 // createKey creates a key and shows it, once.
 func (p *Pages) createKey(v *visit) (reply, error) {
 	spec := apikey.Spec{
-		Label: v.form("label"), Scopes: v.scopes(), Test: v.form("test") != "", Connections: v.r.PostForm["connections"],
+		Label: v.form("label"), Scopes: v.scopes(), Test: v.form("test") != "",
+		Connections: v.r.PostForm["connections"],
 	}
 	if len(spec.Scopes) == 0 {
 		return p.showKeys(v, fault.InvalidField("scopes", "must name at least one thing that the key may do."))

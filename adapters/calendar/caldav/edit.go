@@ -135,7 +135,8 @@ func (e edit) shiftSeries(begin ical.Moment, length time.Duration) error {
 		}
 	}
 	for _, ov := range o.overrides {
-		if at := startOf(ov.event); o.key(at) == o.key(ov.of) { // it differs in other ways, and stays at its series' time
+		// It may differ in other ways alone, and stays at its series' time then.
+		if at := startOf(ov.event); o.key(at) == o.key(ov.of) {
 			start := shifted(at)
 			if o.key(o.end(ov.event, at)) == o.key(o.end(o.master, at)) {
 				ov.event.Remove("DURATION")

@@ -141,8 +141,8 @@ func (d *driver) readWhole(ctx context.Context, r resource) (*object, resource, 
 }
 
 // found returns what read returns of a resource. A booking that is not where it was may be in another calendar by now:
-// programs move it there under the name of its file, which is its UID (Evolution: cyrusimap/cyrus-imapd#2345). It is not
-// found where one gives it another name (nextcloud/server#50748).
+// programs move it there under the name of its file, which is its UID (Evolution: cyrusimap/cyrus-imapd#2345). It is
+// not found where one gives it another name (nextcloud/server#50748).
 func (d *driver) found(
 	ctx context.Context, a *account, r resource, read func(context.Context, resource) (*object, resource, error),
 ) (*object, resource, error) {

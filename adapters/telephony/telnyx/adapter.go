@@ -53,8 +53,10 @@ var connections = regexp.MustCompile(`^([0-9]{1,20}|[0-9a-f]{8}(-[0-9a-f]{4}){3}
 // Validate checks the settings.
 func (s settings) Validate() []fault.Field {
 	if s.ConnectionID != "" && !connections.MatchString(s.ConnectionID) {
-		return []fault.Field{{Path: "settings.connection_id",
-			Message: "must be the id of a connection or application as the portal shows it, such as 1521916448077776306."}}
+		return []fault.Field{{
+			Path: "settings.connection_id", Message: "must be the id of a connection or application as the portal " +
+				"shows it, such as 1521916448077776306.",
+		}}
 	}
 	return nil
 }
