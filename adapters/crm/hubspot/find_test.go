@@ -106,7 +106,10 @@ func TestATicketIsFoundAmongLongOnesAndItsLongMessagesAreRead(t *testing.T) {
 	s := serve(t, fake.Options{Now: c.now})
 	d := s.open(t, private, nil, c.now)
 	for i := range 60 {
-		create(t, d, crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: strings.Repeat("Dear all, ", 5000)})
+		long := create(t, d, crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: "Dear all"})
+		if err := s.Set(long.ID, "content", strings.Repeat("Dear all, ", 5000)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	n := cutOff()
 	made := create(t, d, n)
