@@ -45,9 +45,7 @@ func (b *bulkhead) acquire(ctx context.Context, limit int) *fault.Error {
 		b.waiting.Remove(turn)
 		b.mu.Unlock()
 	}
-	f = fault.From(ctx.Err())
-	f.Unsent = true
-	return f
+	return fault.Unacted(ctx.Err())
 }
 
 // ask takes a permit at once, or queues and returns the position in the queue.
@@ -178,9 +176,7 @@ func (c *call) share(ctx context.Context) (release func(), f *fault.Error) {
 	}
 	release, err := c.guard.options.Permits.Acquire(ctx, c.target.Connection, c.target.MaxConcurrent)
 	if err != nil {
-		f := fault.From(err)
-		f.Unsent = true
-		return nil, f
+		return nil, fault.Unacted(err)
 	}
 	return release, nil
 }

@@ -64,12 +64,10 @@ func (s Sealer) OpenConnection(row store.Connection) (map[string]string, error) 
 
 // unreadable returns the fault for a connection whose row cannot be opened.
 func unreadable(err error) error {
-	f := fault.New(fault.Unavailable, vault.ReasonUnreadable,
+	return fault.Unacted(fault.New(fault.Unavailable, vault.ReasonUnreadable,
 		"The stored credentials and settings of this connection cannot be opened together: the row was "+
 			"changed in the database, or the key set is another one. The gateway's operator must restore "+
-			"what was there, or enter both again.").Because(err)
-	f.Unsent = true
-	return f
+			"what was there, or enter both again.").Because(err))
 }
 
 // boundKey returns every column of a key's row but its last use.

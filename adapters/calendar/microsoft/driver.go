@@ -101,9 +101,7 @@ type exchange struct {
 func ask[T any](ctx context.Context, d *driver, about exchange, r graph.Request) (*T, error) {
 	n := max(about.slots, 1)
 	if err := d.slots.Acquire(ctx, n); err != nil {
-		f := *fault.From(err)
-		f.Unsent = true
-		return nil, &f
+		return nil, fault.Unacted(err)
 	}
 	defer d.slots.Release(n)
 	answer, err := graph.Send[T](ctx, d.api, r)

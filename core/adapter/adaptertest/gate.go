@@ -73,9 +73,8 @@ func (g *Gate) Forbid() {
 
 // Stop makes calls fail as if the provider were unreachable.
 func (g *Gate) Stop() {
-	f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider is out of reach.")
-	f.Unsent = true
-	g.refuse(f)
+	g.refuse(fault.Unacted(
+		fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider is out of reach.")))
 }
 
 // Limit makes calls fail as if there were too many, with wait as RetryAfter.

@@ -77,10 +77,8 @@ func (p Provider) refusal(w Name) error {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The provider does not allow the connected account to do this, as sandbox:forbidden asked.")
 	case Down:
-		f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
-			"The provider could not be reached, as sandbox:down asked.")
-		f.Unsent = true
-		return f
+		return fault.Unacted(fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The provider could not be reached, as sandbox:down asked."))
 	}
 	return nil
 }
