@@ -356,12 +356,11 @@ func (m memory) unchoose(ctx context.Context) {
 
 // key returns the idempotency key of a change, or "" outside a call, which change it came after, and its arguments,
 // of which raw are those before any word of theirs was resolved. Within a call, equal changes are one, whether the
-// platform repeats the call of the tool or the model asks again. After a change
-// that undoes what it made, such as a cancellation, an equal change is another: somebody may cancel a meeting and book
-// it again. A platform that repeats a call of a tool, by its id, gets the answer of that call even then: its words mean
-// what they meant the first time, though the second slot is another by now. After a hold
-// has ended, an equal one is another, too: the slot may be somebody else's by now, so that it must not be promised
-// again.
+// platform repeats the call of the tool or the model asks again. After a change that undoes what it made, such as a
+// cancellation, an equal change is another: somebody may cancel a meeting and book it again. A platform that repeats a
+// call of a tool, by its id, gets the answer of that call even then: its words mean what they meant the first time,
+// though the second slot is another by now. After a hold has ended, an equal one is another, too: the slot may be
+// somebody else's by now, so that it must not be promised again.
 func (m memory) key(
 	ctx context.Context, t api.Tool, raw, arguments []byte, toolCallID string,
 ) (key, after string, meant []byte) {

@@ -199,18 +199,25 @@ func TestACancellationRemovesNothingThatItHasNotSeen(t *testing.T) {
 	}
 }
 
+// book books an hour of the week.
+func book(t *testing.T, d calendar.Driver, calendarID string) calendar.Event {
+	t.Helper()
+	start := week().From.Add(10 * time.Hour)
+	booked, err := d.Book(t.Context(), calendar.Booking{
+		Key: "k1", CalendarID: calendarID, Title: "Consultation", Start: start, End: start.Add(time.Hour), Zone: "UTC",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return booked
+}
+
 // Somebody moves a booking to another calendar, and to a third one: its id goes on to name it.
 func TestABookingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	d := a.open(t, "", nil)
-	start := week().From.Add(10 * time.Hour)
-	booked, err := d.Book(t.Context(), calendar.Booking{
-		Key: "k1", CalendarID: a.home, Title: "Consultation", Start: start, End: start.Add(time.Hour), Zone: "UTC",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	booked := book(t, d, a.home)
 	ids := []string{booked.ID}
 	name := path.Base(booked.ID)
 	from := a.home
@@ -267,13 +274,7 @@ func TestABookingIsLookedForInAllCalendarsAtOnce(t *testing.T) {
 		a.AddCalendar(fmt.Sprint("room-", i), "Room", "", false)
 	}
 	d := a.open(t, "", nil)
-	start := week().From.Add(10 * time.Hour)
-	booked, err := d.Book(t.Context(), calendar.Booking{
-		Key: "k1", CalendarID: a.home, Title: "Consultation", Start: start, End: start.Add(time.Hour), Zone: "UTC",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	booked := book(t, d, a.home)
 	data := a.Get(booked.ID)
 	a.Remove(booked.ID)
 	read := func() (calendar.Event, error) {
@@ -281,7 +282,7 @@ func TestABookingIsLookedForInAllCalendarsAtOnce(t *testing.T) {
 		defer cancel()
 		return d.Event(ctx, calendar.EventRef{ID: booked.ID})
 	}
-	_, err = read()
+	_, err := read()
 	want(t, err, fault.NotFound, fault.ReasonEventNotFound)
 	failing = a.holidays
 	_, err = read()
