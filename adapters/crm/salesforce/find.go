@@ -2,11 +2,10 @@ package salesforce
 
 import (
 	"context"
-	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -15,21 +14,16 @@ import (
 // mostCases is the most new cases that Find looks through.
 const mostCases = 200
 
-// Find implements crm.Finder for an organisation without a field for keys. It reads the cases that the
-// connected user opened since t.Since and compares them itself. SOQL cannot filter by a long text such as
-// Description ("SELECT", SOQL and SOSL Reference), and a rule of the organisation may have changed the
-// subject. A query sees everything that is committed, so nothing lags.
+// Find implements crm.Finder for an organisation without a field for keys. It reads the cases that were opened
+// from t.Since to t.Until and compares them itself. They may be any user's: the connection may have been
+// authorised by another one since. SOQL cannot filter by a long text such as Description ("SELECT", SOQL and SOSL
+// Reference), and a rule of the organisation may have changed the subject. A query sees everything that is
+// committed, so nothing lags.
 func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
-	conditions := " WHERE CreatedDate >= " + t.Since.Add(-crm.ClockSkew).UTC().Format("2006-01-02T15:04:05Z")
-	user, err := d.user(ctx)
-	if err != nil {
-		return crm.Ticket{}, err
-	}
-	if user != "" {
-		conditions += " AND CreatedById = " + quote(user)
-	}
-	conditions += " ORDER BY CreatedDate DESC LIMIT " + strconv.Itoa(mostCases+1)
-	found, whole, err := queryBatches[record](ctx, d, d.selected+conditions)
+	found, whole, err := queryBatches[record](ctx, d, d.selected+
+		" WHERE CreatedDate >= "+t.Since.Add(-crm.ClockSkew).UTC().Format(time.RFC3339)+
+		" AND CreatedDate <= "+t.Until.Add(crm.ClockSkew).UTC().Format(time.RFC3339)+
+		" ORDER BY CreatedDate DESC LIMIT "+strconv.Itoa(mostCases+1))
 	if err != nil {
 		return crm.Ticket{}, err
 	}
@@ -80,22 +74,4 @@ func (d *driver) confirmNone(ctx context.Context) error {
 	}
 	return fault.Unknowable("Salesforce does not show every case to the connected user, so the case may "+
 		"exist unseen. The connection's external_id_field avoids that.").With("provider", name)
-}
-
-var userID = regexp.MustCompile(`/(005[a-zA-Z0-9]{12}(?:[a-zA-Z0-9]{3})?)$`)
-
-// user returns the id of the connected user, which is the end of the identity URL in the list of resources
-// ("List Available REST Resources", REST API Developer Guide). It returns "" if an older version does not
-// list that URL.
-func (d *driver) user(ctx context.Context) (string, error) {
-	var resources struct {
-		Identity string `json:"identity"`
-	}
-	if err := d.call(ctx, http.MethodGet, "/", nil, &resources); err != nil {
-		return "", err
-	}
-	if end := userID.FindStringSubmatch(resources.Identity); end != nil {
-		return end[1], nil
-	}
-	return "", nil
 }

@@ -51,12 +51,23 @@ func TestACaseThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 	}
 }
 
-func TestACaseOfAnotherUserIsNotTaken(t *testing.T) {
+// Another user may have authorised the connection when the case was opened.
+func TestACaseIsFoundWhoeverOpenedIt(t *testing.T) {
 	s := serve(t, fake.Options{})
 	n := wanted()
-	s.Add(map[string]any{"Subject": n.Subject, "Description": n.Description,
+	id := s.Add(map[string]any{"Subject": n.Subject, "Description": n.Description,
 		"CreatedById": fake.RecordID("005", 7),
 		"OwnerId":     n.OwnerID, "AccountId": n.AccountID, "ContactId": n.ContactID})
+	if found, err := find(t, s.open(t, nil), n); err != nil || found.ID != id {
+		t.Errorf("found %+v, %v", found, err)
+	}
+}
+
+func TestALaterCaseIsNotTaken(t *testing.T) {
+	s := serve(t, fake.Options{})
+	n := wanted()
+	create(t, s.open(t, nil), n)
+	n.Since, n.Until = n.Since.Add(-time.Hour), n.Until.Add(-time.Hour)
 	if _, err := find(t, s.open(t, nil), n); !errors.Is(err, fault.NotFound) {
 		t.Errorf("answered %v", err)
 	}
@@ -66,7 +77,7 @@ func TestAnOlderCaseIsNotTaken(t *testing.T) {
 	s := serve(t, fake.Options{})
 	n := wanted()
 	create(t, s.open(t, nil), n)
-	n.Since = n.Since.Add(time.Hour)
+	n.Since, n.Until = n.Since.Add(time.Hour), n.Until.Add(time.Hour)
 	if _, err := find(t, s.open(t, nil), n); !errors.Is(err, fault.NotFound) {
 		t.Errorf("answered %v", err)
 	}

@@ -270,11 +270,6 @@ func (s *Server) resource(c call) reply {
 	}
 	path := strings.Join(segments, "/")
 	switch {
-	case path == "" && c.method == http.MethodGet:
-		return reply{http.StatusOK, map[string]any{
-			"sobjects": DataPath + versioned + "/sobjects", "query": DataPath + versioned + "/query",
-			"identity": "https://login.salesforce.com/id/" + RecordID("00D", 1) + "/" + c.user,
-		}}
 	case path == "query" && c.method == http.MethodGet:
 		return s.query(c, versioned)
 	case len(segments) == 2 && segments[0] == "query" && c.method == http.MethodGet:

@@ -259,6 +259,7 @@ type condition struct {
 	differs bool
 	like    bool      // text is a pattern
 	from    time.Time // for >=: then or later
+	until   time.Time // for <=: then or earlier
 	text    string    // SOQL compares it without regard to case
 }
 
@@ -277,10 +278,10 @@ func isID(text string) bool {
 }
 
 func (c condition) fits(r row) bool {
-	if !c.from.IsZero() {
+	if !c.from.IsZero() || !c.until.IsZero() {
 		text, _ := r[c.field].(string)
 		at, err := time.Parse("2006-01-02T15:04:05Z0700", text)
-		return err == nil && !at.Before(c.from)
+		return err == nil && !at.Before(c.from) && (c.until.IsZero() || !at.After(c.until))
 	}
 	var has string
 	switch v := r[c.field].(type) {
@@ -363,8 +364,8 @@ func tokenize(text string) (tokens []token, err error) {
 				return nil, err
 			}
 			tokens = append(tokens, literal)
-		case c == '>' && i+1 < len(runes) && runes[i+1] == '=':
-			tokens = append(tokens, token{text: ">="})
+		case (c == '>' || c == '<') && i+1 < len(runes) && runes[i+1] == '=':
+			tokens = append(tokens, token{text: string(c) + "="})
 			i += 2
 		case unicode.IsDigit(c):
 			// A number, or a time, which stands without quotes ("Date Formats and Date Literals").
@@ -537,16 +538,20 @@ func (p *parser) condition() (condition, error) {
 	if err != nil {
 		return condition{}, err
 	}
-	if p.take(">=") {
+	since := p.take(">=")
+	if since || p.take("<=") {
 		if p.at == len(p.tokens) || p.tokens[p.at].literal {
 			return condition{}, malformed("expecting a time")
 		}
-		from, err := time.Parse(time.RFC3339, p.tokens[p.at].text)
+		at, err := time.Parse(time.RFC3339, p.tokens[p.at].text)
 		if err != nil || field != "CreatedDate" && field != "SystemModstamp" {
 			return condition{}, malformed("unexpected token: " + p.tokens[p.at].text)
 		}
 		p.at++
-		return condition{field: field, from: from}, nil
+		if since {
+			return condition{field: field, from: at}, nil
+		}
+		return condition{field: field, until: at}, nil
 	}
 	c := condition{field: field, differs: p.take("!="), like: p.take("LIKE")}
 	if c.differs == c.like && !p.take("=") {
