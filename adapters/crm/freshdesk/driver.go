@@ -111,13 +111,22 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 // included is the number of conversations that come with a ticket: the first ones.
 const included = 10
 
-// ByNumber implements crm.Driver. A ticket's number is its id. A closed ticket that nobody touched for 120 days
-// moves to the archive, where it has a path of its own, and comes without conversations and times
-// (developers.freshdesk.com/api, "Archive Tickets").
+// ByNumber implements crm.Driver. A deleted ticket is none.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
+	found, deleted, err := d.read(ctx, number)
+	if deleted {
+		return crm.Ticket{}, noTicket()
+	}
+	return found, err
+}
+
+// read returns a ticket, and whether it is deleted. A ticket's number is its id. A closed ticket that nobody touched
+// for 120 days moves to the archive, where it has a path of its own, and comes without conversations and times
+// (developers.freshdesk.com/api, "Archive Tickets").
+func (d *driver) read(ctx context.Context, number string) (_ crm.Ticket, deleted bool, _ error) {
 	id, ok := crm.ParseNumericID(number)
 	if !ok {
-		return crm.Ticket{}, noTicket()
+		return crm.Ticket{}, false, noTicket()
 	}
 	path := "/tickets/" + number
 	archived := "/tickets/archived/" + number
@@ -125,33 +134,30 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	err := d.get(ctx, path, url.Values{"include": {"conversations,stats"}}, &found)
 	if errors.Is(err, fault.NotFound) {
 		if err = d.get(ctx, archived, nil, &found); errors.Is(err, fault.Forbidden) { // the account may have no archive
-			return crm.Ticket{}, noTicket()
+			return crm.Ticket{}, false, noTicket()
 		}
 	}
 	if err != nil {
-		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
+		return crm.Ticket{}, false, crm.TicketMissing(err, noTicket())
 	}
-	switch {
-	case found.ID != id:
-		return crm.Ticket{}, unreadable(http.MethodGet)
-	case found.Deleted:
-		return crm.Ticket{}, noTicket()
+	if found.ID != id {
+		return crm.Ticket{}, false, unreadable(http.MethodGet)
 	}
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.statuses.knows(found.Status) })
 	if err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, false, err
 	}
 	answer := ticketOf(found, known)
 	if found.Archived {
 		path = archived
 	} else if len(found.Conversations) < included {
 		answer.LastComment = lastPublic(found.Conversations)
-		return answer, nil
+		return answer, found.Deleted, nil
 	}
 	if answer.LastComment, err = d.lastComment(ctx, path); err != nil {
-		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
+		return crm.Ticket{}, false, crm.TicketMissing(err, noTicket())
 	}
-	return answer, nil
+	return answer, found.Deleted, nil
 }
 
 const (

@@ -2,6 +2,7 @@ package freshdesk
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 	"time"
@@ -20,40 +21,46 @@ const globalAccess = 1
 // them itself (developers.freshdesk.com/api, "List All Tickets"). The list reads the database, while the
 // ticket filter finds a new ticket only minutes later ("Filter Tickets"). A tag made from the key would be
 // certain, but every ticket would add a tag to those that agents choose from.
+//
+// The list leaves out tickets that are spam or deleted, unless one of them is its filter. A rule may have made a new
+// ticket so (support.freshdesk.com, "Setting up automation rules to run on ticket creation").
 func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
-	found, err := d.since(ctx, t.Since.Add(-crm.ClockSkew))
-	if err != nil {
-		return crm.Ticket{}, err
-	}
 	sent, err := newTicketOf(t, d.requester)
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	tickets := make([]crm.Ticket, 0, len(found))
-	for _, f := range found {
-		ticket := ticketOf(f, labels{})
-		ticket.Description = crm.Plain(f.DescriptionText) // the text that was sent, but for white space
-		tickets = append(tickets, ticket)
-	}
 	asked := t
 	asked.Description = sent.text
-	chosen, err := crm.Choose(asked, tickets)
-	switch f := fault.From(err); {
-	case f == nil:
-		return d.ByNumber(ctx, chosen.Number)
-	case f.Code == fault.NotFound:
-		return crm.Ticket{}, d.confirmNone(ctx)
+	for _, filter := range []string{"", "spam", "deleted"} {
+		found, err := d.since(ctx, t.Since.Add(-crm.ClockSkew), filter)
+		if filter != "" && errors.Is(err, fault.Forbidden) {
+			return crm.Ticket{}, hidden()
+		}
+		if err != nil {
+			return crm.Ticket{}, err
+		}
+		chosen, err := crm.Choose(asked, found)
+		if err == nil {
+			ticket, _, err := d.read(ctx, chosen.Number)
+			return ticket, err
+		}
+		if !errors.Is(err, fault.NotFound) {
+			return crm.Ticket{}, err
+		}
 	}
-	return crm.Ticket{}, err
+	return crm.Ticket{}, d.confirmNone(ctx)
 }
 
-// since returns the tickets created at the time then or later.
-func (d *driver) since(ctx context.Context, then time.Time) ([]ticket, error) {
-	var all []ticket
+// since returns the tickets of a filter, or of none, that were created at the time then or later.
+func (d *driver) since(ctx context.Context, then time.Time, filter string) ([]crm.Ticket, error) {
+	var all []crm.Ticket
 	for n := range mostPages {
 		query := url.Values{
 			"updated_since": {then.UTC().Format(time.RFC3339)}, "order_by": {"created_at"}, "order_type": {"desc"},
 			"include": {"description"}, "per_page": {strconv.Itoa(ticketsPerPage)}, "page": {strconv.Itoa(n + 1)},
+		}
+		if filter != "" {
+			query.Set("filter", filter)
 		}
 		var page []ticket
 		if err := d.get(ctx, "/tickets", query, &page); err != nil {
@@ -63,7 +70,9 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]ticket, error) {
 			if t.CreatedAt.Before(then) {
 				return all, nil
 			}
-			all = append(all, t)
+			listed := ticketOf(t, labels{})
+			listed.Description = crm.Plain(t.DescriptionText) // the text that was sent, but for white space
+			all = append(all, listed)
 		}
 		if len(page) < ticketsPerPage {
 			return all, nil
@@ -84,6 +93,10 @@ func (d *driver) confirmNone(ctx context.Context) error {
 	if me.Scope == globalAccess {
 		return noTicket()
 	}
+	return hidden()
+}
+
+func hidden() *fault.Error {
 	return fault.Unknowable("Freshdesk does not show every ticket to the connection's agent, so the ticket "+
 		"may exist unseen. Give the agent global access.").With("provider", name)
 }

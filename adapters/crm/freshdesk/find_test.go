@@ -3,6 +3,7 @@ package freshdesk_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,41 @@ func TestATicketThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 		if err != nil || found.Subject != n.Subject || found.Number == "" || found.Status != "Open" {
 			t.Errorf("found %+v, %v", found, err)
 		}
+	}
+}
+
+// A rule can delete a new ticket or mark it as spam, and so can a person.
+func TestATicketThatIsSpamOrDeletedIsFound(t *testing.T) {
+	for rule, hide := range map[string]func(*testServer, string) error{
+		"spam":    func(s *testServer, id string) error { return s.MarkSpam(id) },
+		"deleted": func(s *testServer, id string) error { return s.Delete(id) },
+	} {
+		s := serve(t, fake.Options{})
+		made, err := s.open(t).Create(t.Context(), cutOff())
+		if err == nil {
+			err = hide(s, made.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := find(t, s, cutOff()); err != nil || found.ID != made.ID || found.Status != "Open" {
+			t.Errorf("%s: found %+v, %v", rule, found, err)
+		}
+	}
+}
+
+func TestAnAgentWhoSeesNoTrashCannotBeCertain(t *testing.T) {
+	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("filter") == "deleted" {
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	if _, err := find(t, s, cutOff()); err == nil || !fault.From(err).IsUnknowable() {
+		t.Errorf("answered %v", err)
 	}
 }
 

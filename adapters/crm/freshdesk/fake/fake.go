@@ -151,7 +151,7 @@ func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 	case "GET search/contacts":
 		return c.reading(c.searchContacts, "query", "page")
 	case "GET tickets":
-		return c.reading(c.list, "requester_id", "updated_since", "order_by", "order_type", "include", "page",
+		return c.reading(c.list, "filter", "requester_id", "updated_since", "order_by", "order_type", "include", "page",
 			"per_page")
 	case "POST tickets":
 		return c.create(r)

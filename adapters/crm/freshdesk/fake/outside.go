@@ -38,6 +38,14 @@ func (s *Server) Delete(ticketID string) error {
 	})
 }
 
+// MarkSpam marks a ticket as spam.
+func (s *Server) MarkSpam(ticketID string) error {
+	return s.change(ticketID, func(t *ticket) error {
+		t.spam = true
+		return nil
+	})
+}
+
 // Archive moves a ticket to the archive, as Freshdesk does with those that were closed months ago.
 func (s *Server) Archive(ticketID string) error {
 	return s.change(ticketID, func(t *ticket) error {

@@ -28,7 +28,7 @@ type ticket struct {
 	created, updated              time.Time
 	resolved, closed              time.Time
 	talk                          []conversation
-	deleted, archived             bool
+	deleted, archived, spam       bool
 }
 
 type conversation struct {
@@ -253,7 +253,7 @@ func (t *ticket) shown() map[string]any {
 		"status": t.status, "priority": t.priority, "source": t.source, "requester_id": t.requester,
 		"responder_id": orNull(t.responder), "company_id": orNull(t.company), "group_id": orNull(t.group),
 		"product_id": nil, "type": nil, "tags": t.tags, "custom_fields": t.custom, "is_escalated": false,
-		"spam": false, "created_at": t.created, "updated_at": t.updated,
+		"spam": t.spam, "created_at": t.created, "updated_at": t.updated,
 	}
 	if t.kind != "" {
 		shown["type"] = t.kind
@@ -365,7 +365,7 @@ func pageOf[T any](c call, all []T) ([]T, *refusal) {
 }
 
 // list responds with a page of the tickets ("List All Tickets"). The defaults are newest first, the last 30
-// days, and no descriptions. Deleted tickets are left out.
+// days, and no descriptions. Deleted tickets and spam are left out, unless one of them is the filter.
 func (c call) list() (any, *refusal) {
 	since := c.options.Now().AddDate(0, 0, -30)
 	changed := func(t *ticket) time.Time { return t.created }
@@ -398,12 +398,16 @@ func (c call) list() (any, *refusal) {
 	if include := c.query.Get("include"); include != "" && include != "description" {
 		return nil, invalid("include", "invalid_value")
 	}
+	filter := c.query.Get("filter")
+	if !slices.Contains([]string{"", "spam", "deleted"}, filter) {
+		return nil, invalid("filter", "invalid_value")
+	}
 	var seen []*ticket
 	for _, t := range c.tickets {
 		if requester != 0 && t.requester != requester {
 			continue
 		}
-		if !t.deleted && !changed(t).Before(since) && (c.options.Scope <= 1 || t.responder == Agent) {
+		if t.deleted == (filter == "deleted") && t.spam == (filter == "spam") && !changed(t).Before(since) && (c.options.Scope <= 1 || t.responder == Agent) {
 			seen = append(seen, t)
 		}
 	}
