@@ -44,6 +44,7 @@ func TestAChangeIsThereWhereTheGuestsAreAsked(t *testing.T) {
 		{"the organizer, who was named", []string{"desk@example.com", "kim@example.com"},
 			guests("desk@example.com", "kim@example.com"), true},
 		{"a room without an address", []string{"kim@example.com"}, guests("", "kim@example.com"), true},
+		{"a person whose address is a name", []string{"kim@example.com"}, guests("Jane Doe", "kim@example.com"), true},
 		{"no change of guests", nil, guests("kim@example.com"), true},
 	} {
 		t.Run(rule.name, func(t *testing.T) {

@@ -113,13 +113,24 @@ func (d *driver) Change(
 }
 
 // merge returns the list to write, nil if it is the current one. Attendees who stay are written unchanged, so
-// that Exchange keeps their responses (microsoftgraph/msgraph-sdk-java#1898); those left out are uninvited.
+// that Exchange keeps their responses (microsoftgraph/msgraph-sdk-java#1898); those left out are uninvited. Who has no
+// e-mail address stays: the address may be missing (Calendart/Office365Adapter#33), a name or one within Exchange
+// (microsoftgraph/microsoft-graph-docs-contrib#825, microsoftgraph/microsoft-graph-docs#13898), and no list of addresses
+// can name them.
 func merge(now []*graph.Attendee, want []string) []*graph.Attendee {
-	invited := map[string]*graph.Attendee{}
-	for _, a := range now {
-		invited[attendeeKey(a)] = a
+	if len(want) == 0 && len(now) > 0 {
+		return []*graph.Attendee{}
 	}
+	invited := map[string]*graph.Attendee{}
 	list := make([]*graph.Attendee, 0, len(want))
+	for _, a := range now {
+		if key := attendeeKey(a); strings.Contains(key, "@") {
+			invited[key] = a
+		} else {
+			list = append(list, a)
+		}
+	}
+	unnamed := len(list)
 	seen := map[string]bool{}
 	for _, address := range want {
 		key := strings.ToLower(address)
@@ -133,8 +144,8 @@ func merge(now []*graph.Attendee, want []string) []*graph.Attendee {
 		}
 		list = append(list, invite(address))
 	}
-	same := len(list) == len(invited) &&
-		!slices.ContainsFunc(list, func(a *graph.Attendee) bool { return invited[attendeeKey(a)] == nil })
+	isNew := func(a *graph.Attendee) bool { return invited[attendeeKey(a)] == nil }
+	same := len(list) == unnamed+len(invited) && !slices.ContainsFunc(list[unnamed:], isNew)
 	if same {
 		return nil
 	}

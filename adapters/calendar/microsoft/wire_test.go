@@ -1,6 +1,7 @@
 package microsoft
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -215,8 +216,7 @@ func TestAttendeesWhoStayAreWrittenAsTheyAre(t *testing.T) {
 	}
 	bob, eve, room := attendee("Bob@example.com", "optional"), attendee("eve@example.com", "required"),
 		attendee("room@example.com", "resource")
-	nameless := &graph.Attendee{}
-	got := merge([]*graph.Attendee{bob, eve, room, nameless}, []string{
+	got := merge([]*graph.Attendee{bob, eve, room}, []string{
 		"BOB@example.com", "room@EXAMPLE.com", "new@example.com", "bob@example.com",
 	})
 	if len(got) != 3 || got[0] != bob || got[1] != room || *got[2].EmailAddress.Address != "new@example.com" ||
@@ -241,5 +241,35 @@ func TestATransactionIsOfOneKeyInOneCalendar(t *testing.T) {
 		one == transactionID("calendas", "key") ||
 		transactionID("a", "bc") == transactionID("ab", "c") || len(one) != 36 || one[14] != '8' {
 		t.Error(one)
+	}
+}
+
+func TestWhoHasNoAddressStaysAmongTheGuests(t *testing.T) {
+	t.Parallel()
+	guest := func(address, name string) *graph.Attendee {
+		return &graph.Attendee{EmailAddress: &graph.EmailAddress{Address: &address, Name: &name}}
+	}
+	now := []*graph.Attendee{
+		guest("bob@example.com", "Bob"), {EmailAddress: &graph.EmailAddress{Name: new("Blue room")}}, {},
+		guest("Jane Doe", "Jane Doe"), guest("/o=ExchangeLabs/cn=Recipients/cn=7f-kim", "Kim"),
+	}
+	keys := func(list []*graph.Attendee) (all []string) {
+		for _, a := range list {
+			all = append(all, attendeeKey(a))
+		}
+		return all
+	}
+	unnamed := []string{"", "", "jane doe", "/o=exchangelabs/cn=recipients/cn=7f-kim"}
+	for _, c := range []struct{ want, written []string }{
+		{[]string{"BOB@example.com"}, nil},
+		{[]string{"bob@example.com", "eve@example.com"}, append(unnamed, "bob@example.com", "eve@example.com")},
+		{[]string{"eve@example.com"}, append(unnamed, "eve@example.com")},
+	} {
+		if got := keys(merge(now, c.want)); !slices.Equal(got, c.written) {
+			t.Errorf("to invite %q, %q are written, want %q", c.want, got, c.written)
+		}
+	}
+	if got := merge(now[1:], nil); got == nil || len(got) > 0 {
+		t.Errorf("to invite nobody, %q are written", keys(got))
 	}
 }
