@@ -3,6 +3,7 @@ package google
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -172,13 +173,27 @@ func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calenda
 	return listed
 }
 
+// restOfSeries matches what Google adds to the id of a series to name another: somebody changed "this and following
+// events", which became a series of its own. It is not documented, but seen where calendars are synchronised
+// (odoo/odoo#120798 and #287171).
+var restOfSeries = regexp.MustCompile(`_R\d{8}(T\d{6})?$`)
+
+// seriesOf returns the series of an instance as it was named at first. So a meeting that was booked, and is repeated by
+// now, still has the instances that somebody changed together.
+func seriesOf(e *gcal.Event) string {
+	if !strings.Contains(e.RecurringEventId, "_R") {
+		return e.RecurringEventId
+	}
+	return restOfSeries.ReplaceAllString(e.RecurringEventId, "")
+}
+
 // eventOf converts an event of the API, without its calendar.
 func eventOf(e *gcal.Event) (calendar.Event, error) {
 	if e == nil || e.Id == "" {
 		return calendar.Event{}, errors.New("an event without an id")
 	}
 	event := calendar.Event{
-		ID: e.Id, SeriesID: e.RecurringEventId, Version: e.Etag, Title: e.Summary, Description: e.Description,
+		ID: e.Id, SeriesID: seriesOf(e), Version: e.Etag, Title: e.Summary, Description: e.Description,
 		URL: linkOf(e), IsCancelled: isCancelled(e), IsFree: e.Transparency == "transparent",
 		OwnerResponse: "accepted", // unless the calendar is among those invited
 	}

@@ -93,6 +93,21 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			calendar.Event{ID: "abc_20261201T150000Z", SeriesID: "abc", Start: start, End: end},
 		},
 		{
+			"an instance after this and those that follow were changed",
+			`{"id":"abc_R20261201T150000_20261201T150000Z","recurringEventId":"abc_R20261201T150000",` + times + `}`,
+			calendar.Event{ID: "abc_R20261201T150000_20261201T150000Z", SeriesID: "abc", Start: start, End: end},
+		},
+		{
+			"a day of which this and those that follow were changed",
+			`{"id":"abc_20261208","recurringEventId":"abc_R20261201",` + times + `}`,
+			calendar.Event{ID: "abc_20261208", SeriesID: "abc", Start: start, End: end},
+		},
+		{
+			"the series of those that follow",
+			`{"id":"abc_R20261201T150000","recurrence":["RRULE:FREQ=WEEKLY"],` + times + `}`,
+			calendar.Event{ID: "abc_R20261201T150000", SeriesID: "abc_R20261201T150000", Start: start, End: end},
+		},
+		{
 			"a series", `{"id":"abc","recurrence":["RRULE:FREQ=WEEKLY"],` + times + `}`,
 			calendar.Event{ID: "abc", SeriesID: "abc", Start: start, End: end},
 		},
