@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -136,15 +135,10 @@ func (s settings) Validate() []fault.Field {
 }
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
-	zone, err := time.LoadLocation(env.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
 	d := &driver{
 		client: env.HTTP, base: strings.TrimSuffix(env.Addresses["api_url"], "/"), version: s.APIVersion,
 		pipeline: strings.TrimSpace(s.Pipeline), fields: s.Fields, keyProperty: s.KeyProperty, now: env.Now,
 	}
-	d.zone.Store(zone)
 	if s.KeyProperty == "" {
 		return d, nil
 	}

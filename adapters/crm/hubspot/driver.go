@@ -38,7 +38,7 @@ type driver struct {
 	keyProperty   string // "" is none; see [keyed]
 	now           func() time.Time
 
-	zone       atomic.Pointer[time.Location] // the tenant's, until the account's own is known
+	zone       atomic.Pointer[time.Location] // the account's, once it is known
 	pipelines  crm.Remembered[[]pipeline]
 	priorities crm.Remembered[[]option]
 	sources    crm.Remembered[[]option]

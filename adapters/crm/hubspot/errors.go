@@ -250,10 +250,19 @@ func (d *driver) tooMany(plain *fault.Error, answer apiError) *fault.Error {
 	return plain
 }
 
-// untilMidnight returns the rest of the account's day.
+// quarter is a part of the hour. At the end of one of them it is midnight, in every time zone.
+const quarter = 15 * time.Minute
+
+// untilMidnight returns the rest of the account's day. It returns the rest of the quarter if the account's zone is not
+// known: the gateway asks HubSpot for nothing meanwhile, and calls may be left in a moment.
 func (d *driver) untilMidnight() time.Duration {
-	now := d.now().In(d.zone.Load())
-	return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location()).Sub(now)
+	now := d.now()
+	zone := d.zone.Load()
+	if zone == nil {
+		return now.Truncate(quarter).Add(quarter).Sub(now)
+	}
+	now = now.In(zone)
+	return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, zone).Sub(now)
 }
 
 // waiting returns f with the wait, unless the response named one.

@@ -11,11 +11,7 @@ import (
 )
 
 // bare returns a driver that sends no requests.
-func bare() *driver {
-	d := &driver{now: time.Now}
-	d.zone.Store(time.UTC)
-	return d
-}
+func bare() *driver { return &driver{now: time.Now} }
 
 func TestRefusalsAreTold(t *testing.T) {
 	const at = `"status":"error","correlationId":"aeb5f871-7f07-4993-9211-075dc63e7cbf"`
