@@ -33,9 +33,10 @@ type Driver interface {
 	// id in another way, Create returns it as it was given, if it is the same record.
 	Create(ctx context.Context, t NewTicket) (Ticket, error)
 
-	// ByNumber returns the ticket with exactly this number, as padded by the CRM. If there is none, it fails
-	// with fault.NotFound, reason TICKET_NOT_FOUND. The number is data from a caller: it never becomes part
-	// of a query unescaped. With Traits().CreateOnly it fails with fault.Unsupported, reason NOT_SUPPORTED.
+	// ByNumber returns the ticket with exactly this number, as padded by the CRM, or the one that it was merged
+	// into, if the CRM tells. If there is none, it fails with fault.NotFound, reason TICKET_NOT_FOUND. The
+	// number is data from a caller: it never becomes part of a query unescaped. With Traits().CreateOnly it
+	// fails with fault.Unsupported, reason NOT_SUPPORTED.
 	ByNumber(ctx context.Context, number string) (Ticket, error)
 }
 

@@ -159,14 +159,16 @@ func (d *driver) readCreated(ctx context.Context, t crm.NewTicket, sent creation
 	return asSent(t, ticket)
 }
 
-// ByNumber implements crm.Driver. A ticket's number is its id.
+// ByNumber implements crm.Driver. A ticket's number is its id. For a ticket that was merged, HubSpot returns the one
+// that came of it, without associations, which need its own id
+// (developers.hubspot.com/changelog/announcement-deals-now-support-merging).
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	if !isID(number) {
 		return crm.Ticket{}, noTicket()
 	}
 	t, err := d.read(ctx, number, "")
-	if err == nil && t.ID != number { // for a merged ticket HubSpot returns the one it was merged into
-		return crm.Ticket{}, noTicket()
+	if err == nil && t.ID != number {
+		return d.read(ctx, t.ID, "")
 	}
 	return t, err
 }

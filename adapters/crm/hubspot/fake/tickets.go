@@ -309,7 +309,8 @@ func (c call) read(parts []string) (any, *refusal) {
 		return nil, validation("Unable to look up by non-unique 0-5 property " + by)
 	}
 	found := c.find(func(t *ticket) bool { return by == "" && t.id == id || by != "" && t.properties[by] == id })
-	if found != nil && found.mergedInto != "" {
+	merged := found != nil && found.mergedInto != ""
+	if merged {
 		found = c.find(func(t *ticket) bool { return t.id == found.mergedInto })
 	}
 	if found == nil {
@@ -345,7 +346,7 @@ func (c call) read(parts []string) (any, *refusal) {
 		default:
 			return nil, validation("Unable to infer object type from: " + kind)
 		}
-		if len(results) > 0 {
+		if len(results) > 0 && !merged {
 			associations[kind] = map[string]any{"results": results}
 		}
 	}
