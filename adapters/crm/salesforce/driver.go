@@ -2,6 +2,7 @@ package salesforce
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -181,7 +182,35 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 			exact = append(exact, t)
 		}
 	}
+	if len(exact) == 0 {
+		return d.merged(ctx, number)
+	}
 	return only(exact)
+}
+
+// merged returns the case that the case with a number was merged into. A merge deletes the losing case, unless the
+// organisation keeps it. Then only QueryAll shows it, while it is in the recycle bin ("QueryAll", REST API Developer
+// Guide; "Triggers and Merge Statements", Apex Developer Guide). Where nobody merges cases, the field may be missing.
+func (d *driver) merged(ctx context.Context, number string) (crm.Ticket, error) {
+	var deleted result[struct {
+		CaseNumber string
+		Master     string `json:"MasterRecordId"`
+	}]
+	soql := "SELECT CaseNumber, MasterRecordId FROM Case WHERE CaseNumber = " + quote(number) + " LIMIT 1"
+	err := d.call(ctx, http.MethodGet, "/queryAll?q="+url.QueryEscape(soql), nil, &deleted)
+	if err != nil && !errors.Is(err, fault.Forbidden) {
+		return crm.Ticket{}, err
+	}
+	for _, c := range deleted.Records {
+		if c.CaseNumber == number && c.Master != "" {
+			found, err := d.find(ctx, "Id", c.Master)
+			if err != nil {
+				return crm.Ticket{}, err
+			}
+			return only(found)
+		}
+	}
+	return crm.Ticket{}, noTicket()
 }
 
 // Find implements crm.Finder.

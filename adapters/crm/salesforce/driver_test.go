@@ -3,6 +3,7 @@ package salesforce_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -509,5 +510,24 @@ func TestWithoutAnAddressNothingIsSent(t *testing.T) {
 	if err := conformance.WantFault("Account", err, fault.Unsupported,
 		fault.ReasonProviderMisconfigured); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestACaseThatWasMergedIntoAnotherIsThatOne(t *testing.T) {
+	s := serve(t, fake.Options{})
+	d := s.open(t, nil)
+	gone, stays := create(t, d, crm.NewTicket{Subject: "A pipe"}), create(t, d, crm.NewTicket{Subject: "Pipes"})
+	if err := s.Merge(gone.ID, stays.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.ByNumber(t.Context(), gone.Number); err != nil || got != stays {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestWithoutMergesACaseThatIsNotThereIsNone(t *testing.T) {
+	d := serve(t, fake.Options{Hidden: []string{"MasterRecordId"}}).open(t, nil)
+	if _, err := d.ByNumber(t.Context(), "00004711"); !errors.Is(err, fault.NotFound) {
+		t.Errorf("answered %v", err)
 	}
 }

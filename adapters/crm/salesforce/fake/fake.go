@@ -114,6 +114,7 @@ type row map[string]any
 type caseRow struct {
 	row
 	comments, emails, posts []row
+	deleted                 bool
 }
 
 // New returns a new server.
@@ -270,8 +271,8 @@ func (s *Server) resource(c call) reply {
 	}
 	path := strings.Join(segments, "/")
 	switch {
-	case path == "query" && c.method == http.MethodGet:
-		return s.query(c, versioned)
+	case (path == "query" || path == "queryAll") && c.method == http.MethodGet:
+		return s.query(c, versioned, path == "queryAll")
 	case len(segments) == 2 && segments[0] == "query" && c.method == http.MethodGet:
 		return s.queryMore(c, versioned, segments[1])
 	case path == "search" && c.method == http.MethodGet:

@@ -76,6 +76,11 @@ func (s *Server) Move(id, status string) error {
 	})
 }
 
+// Merge merges a case into another, and deletes it.
+func (s *Server) Merge(id, into string) error {
+	return s.change(id, func(c *caseRow) { c.row["MasterRecordId"], c.deleted = into, true })
+}
+
 // Add creates a case with these fields, without checking them.
 func (s *Server) Add(fields map[string]any) (id string) {
 	s.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// query handles GET query?q=.
-func (s *Server) query(c call, versioned string) reply {
+// query handles GET query?q= and, with what was deleted, GET queryAll?q=.
+func (s *Server) query(c call, versioned string, all bool) reply {
 	values := c.address.Query()
 	if len(values) != 1 || len(values["q"]) != 1 {
 		return refuse(http.StatusBadRequest, "MALFORMED_QUERY",
@@ -26,10 +26,9 @@ func (s *Server) query(c call, versioned string) reply {
 	var rows []*caseRow
 	switch parsed.from {
 	case "Case":
-		rows = s.cases
-		if s.options.Private {
-			rows = slices.DeleteFunc(slices.Clone(rows), func(r *caseRow) bool { return r.row["OwnerId"] != c.user })
-		}
+		rows = slices.DeleteFunc(slices.Clone(s.cases), func(r *caseRow) bool {
+			return r.deleted && !all || s.options.Private && r.row["OwnerId"] != c.user
+		})
 	case "Organization":
 		rows = []*caseRow{{row: row{
 			"Id": RecordID("00D", 1), "Name": s.options.Name, "DefaultCaseAccess": access[s.options.Private],
@@ -116,6 +115,7 @@ func (s *Server) columns(of string) []string {
 	all := []string{
 		"Id", "CaseNumber", "Subject", "Description", "Status", "Priority", "Origin", "OwnerId", "AccountId",
 		"ContactId", "IsClosed", "ClosedDate", "CreatedDate", "CreatedById", "LastModifiedDate",
+		"MasterRecordId",
 	}
 	if s.options.ExternalID != "" {
 		all = append(all, s.options.ExternalID)
