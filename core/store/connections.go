@@ -144,14 +144,21 @@ func (s *Store) ChangeConnection(
 }
 
 // DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it. If
-// it was the tenant's default, the oldest other connection of its kind becomes the default.
+// it was the tenant's default, the oldest other connection of its kind becomes the default. It is a Conflict while
+// numbers of the connection wait to be returned (CheckNoneToReturn).
 func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit ...AuditRow) error {
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, tenantID); err != nil {
 			return err
 		}
-		was, err := connectionIn(ctx, tx, tenantID, id)
+		was, found, err := find(ctx, tx, scanConnection, connectionByID+s.dialect.lockRows, tenantID, id)
+		if err == nil && !found {
+			err = connectionNotFound()
+		}
 		if err != nil {
+			return err
+		}
+		if err := letGo(ctx, tx, tenantID, id); err != nil {
 			return err
 		}
 		if _, err := exec(ctx, tx, "DELETE FROM connections WHERE tenant_id = $1 AND id = $2", tenantID,
@@ -302,9 +309,10 @@ func (s *Store) SetConnectionEmail(ctx context.Context, tenantID, id, email stri
 	return orNone(affected, err, changedMeanwhile)
 }
 
+const connectionByID = "SELECT " + connectionColumns + " FROM connections WHERE tenant_id = $1 AND id = $2"
+
 func connectionIn(ctx context.Context, q querier, tenantID, id string) (Connection, error) {
-	c, found, err := find(ctx, q, scanConnection,
-		"SELECT "+connectionColumns+" FROM connections WHERE tenant_id = $1 AND id = $2", tenantID, id)
+	c, found, err := find(ctx, q, scanConnection, connectionByID, tenantID, id)
 	if err == nil && !found {
 		return Connection{}, connectionNotFound()
 	}

@@ -43,7 +43,8 @@ const eraseBatch = 500
 
 // DeleteTenant removes a tenant and everything that belongs to it, except its audit rows. The tenant is gone at
 // once, for everybody, and its name is free. Its rows are erased in batches, so that nobody waits for all of them
-// to write. If ctx ends or the process dies before the last batch, EraseTenants erases the rest.
+// to write. If ctx ends or the process dies before the last batch, EraseTenants erases the rest. It is a Conflict
+// while numbers of the tenant wait to be returned (CheckNoneToReturn).
 func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) error {
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		now, _, err := find(ctx, tx, scanInt, s.dialect.clock)
@@ -57,6 +58,9 @@ func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) 
 		}
 		if affected == 0 {
 			return tenantNotFound()
+		}
+		if err := letGo(ctx, tx, id, ""); err != nil {
+			return err
 		}
 		for _, table := range accessTables {
 			if _, err := exec(ctx, tx, "DELETE FROM "+table+" WHERE tenant_id = $1", id); err != nil {

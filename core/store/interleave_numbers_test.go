@@ -29,6 +29,10 @@ func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 		must(t, s.ParkNumber(ctx, kept(name), until))
 	}
 	got(s.SendBack(ctx, noon.Add(-time.Hour)))(t)
+	raw("UPDATE connections SET status = 'reconnect_required' WHERE id = 'p1'") // or else acme could not be deleted
+	got2(s.AddNumber(ctx, numberRow("away", "p2"), 0))(t)
+	raw("UPDATE numbers SET id = 9 WHERE ref = 'away'")
+	raw("UPDATE number_claims SET number_id = 9 WHERE number_id > 10")
 	// New ids must not look like any other number.
 	raw("UPDATE sequences SET value = 1000000 WHERE name = 'numbers'")
 
@@ -118,7 +122,7 @@ var numberOperations = []operation{
 	{"TenantNumbers", func(c caller) (any, error) { return one(c.s.TenantNumbers(c.ctx, "acme")) }},
 	{"ParkedNumbers", func(c caller) (any, error) { return one(c.s.ParkedNumbers(c.ctx, "acme")) }},
 	{"CheckNoneToReturn", func(c caller) (any, error) {
-		return fmt.Sprint(c.s.CheckNoneToReturn(c.ctx, "acme", "")), nil
+		return fmt.Sprint(c.s.CheckNoneToReturn(c.ctx, "beta", "")), nil
 	}},
 	{"UpdateNumber", func(c caller) (any, error) {
 		n := kept("used")
@@ -127,6 +131,17 @@ var numberOperations = []operation{
 	}},
 	{"ParkNumber", func(c caller) (any, error) {
 		return only(c.s.ParkNumber(c.ctx, kept("used"), noon.Add(time.Hour)))
+	}},
+	{"ParkNumber: of a tenant that may go", func(c caller) (any, error) {
+		n := numberRow("away", "p2")
+		n.ID, n.Version = 9, 1
+		return only(c.s.ParkNumber(c.ctx, n, noon.Add(time.Hour)))
+	}},
+	{"DeleteConnection: with a number", func(c caller) (any, error) {
+		return only(c.s.DeleteConnection(c.ctx, "beta", "p2", c.audit()))
+	}},
+	{"DeleteTenant: with a number", func(c caller) (any, error) {
+		return only(c.s.DeleteTenant(c.ctx, "beta", c.audit()))
 	}},
 	{"RestoreNumber", func(c caller) (any, error) {
 		return one(c.s.RestoreNumber(c.ctx, "acme", 2, c.audit()))

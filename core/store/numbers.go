@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -231,13 +232,31 @@ func (s *Store) ParkedNumbers(ctx context.Context, tenantID string) ([]Number, e
 // returned: nobody would do that without the connection, and they would be paid for ever. Those of a connection whose
 // provider refuses its credentials cannot be returned, and do not count.
 func (s *Store) CheckNoneToReturn(ctx context.Context, tenantID, connectionID string) error {
-	waiting, err := listOf(ctx, s, scanText, `SELECT e164 || ' (id ' || id || ')' FROM numbers
-		WHERE tenant_id = $1 AND released_at IS NULL AND release_at IS NOT NULL AND connection_id IN
-			(SELECT id FROM connections WHERE tenant_id = $1 AND status = 'ok' AND (id = $2 OR $2 = ''))
-		ORDER BY release_at, id`, tenantID, connectionID)
+	return noneToReturn(listOf(ctx, s, scanText, "SELECT "+toReturn+" FROM numbers WHERE "+heldThere, tenantID, connectionID))
+}
+
+// letGo is CheckNoneToReturn for the transaction that removes the connection or the tenant. It ends the numbers
+// that it looks at, so that none of them can begin to wait until it is gone with its row. The transaction must
+// have locked the tenant and the connection already: others lock numbers after these.
+func letGo(ctx context.Context, tx *sql.Tx, tenantID, connectionID string) error {
+	return noneToReturn(list(ctx, tx, scanText,
+		"UPDATE numbers SET released_at = 0 WHERE "+heldThere+" RETURNING "+toReturn, tenantID, connectionID))
+}
+
+const (
+	heldThere = "tenant_id = $1 AND (connection_id = $2 OR $2 = '') AND released_at IS NULL"
+
+	// toReturn is the expression for what CheckNoneToReturn calls a number, or '' if it does not count.
+	toReturn = `CASE WHEN release_at IS NOT NULL AND connection_id IN
+		(SELECT id FROM connections WHERE tenant_id = $1 AND status = 'ok') THEN e164 || ' (id ' || id || ')' ELSE '' END`
+)
+
+func noneToReturn(numbers []string, err error) error {
+	waiting := slices.DeleteFunc(numbers, func(name string) bool { return name == "" })
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
+	slices.Sort(waiting)
 	return fault.Newf(fault.Conflict, fault.ReasonConnectionInUse, "Released numbers still wait to go back to their "+
 		"provider, which needs the connection: %s. Wait for that, or restore those that are to stay in the account.",
 		strings.Join(waiting, ", "))

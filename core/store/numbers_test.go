@@ -208,6 +208,20 @@ func TestNumbers(t *testing.T) {
 			equal(t, got(s.SendBack(t.Context(), noon))(t), []store.Number{})
 		})
 	})
+	t.Run("what numbers must go back by is not removed while they wait", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			n := got(add(t, s, number("1")))(t)
+			got(add(t, s, number("2")))(t)
+			must(t, s.ParkNumber(t.Context(), n, noon))
+			refused(t, s.DeleteConnection(t.Context(), "acme", "c1"), fault.Conflict, fault.ReasonConnectionInUse)
+			refused(t, s.DeleteTenant(t.Context(), "acme"), fault.Conflict, fault.ReasonConnectionInUse)
+			equal(t, len(got(s.TenantNumbers(t.Context(), "acme"))(t)), 2)
+			must(t, s.ReleaseNumber(t.Context(), got(s.SendBack(t.Context(), noon))(t)[0], noon))
+			must(t, s.DeleteConnection(t.Context(), "acme", "c1"))
+			must(t, s.DeleteTenant(t.Context(), "acme"))
+		})
+	})
 	t.Run("a number is released by a look at what it is now, and not at what it was", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")

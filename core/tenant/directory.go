@@ -166,9 +166,6 @@ func (d *Directory) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.opts.Store.CheckNoneToReturn(ctx, t.ID, ""); err != nil {
-		return err
-	}
 	audited, err := d.opts.Audit.Change(ctx, t.ID, t.Name, audit.Entry{Action: actionDelete, Subject: t.ID})
 	if err != nil {
 		return err
