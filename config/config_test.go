@@ -151,6 +151,11 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"client secret that is not where it should be",
 			"providers: {google: {client_secret: env:NO_SUCH_VARIABLE}}",
 			"providers.google.client_secret names the variable NO_SUCH_VARIABLE, which is not set."},
+		{"a reference where no secret is", "providers: {google: {client_id: env:GOOGLE_CLIENT_ID}}",
+			"providers.google.client_id " + noReference},
+		{"a file for a directory", "data_dir: file:/run/secrets/directory", "data_dir " + noReference},
+		{"a reference for the client of an OpenID provider", "settings_page: {oidc: {client_id: env:OIDC_CLIENT}}",
+			"settings_page.oidc.client_id " + noReference},
 		{"address of the store with a line break, as Kubernetes has from a file", "store: {url: \"sqlite:a.db\\n\"}",
 			"store.url must be one line without control characters; check how it was copied."},
 		{"text for a number", "limits: {max_in_flight: many}",
@@ -420,6 +425,9 @@ func TestADefaultThatIsNotOfItsKindIsADefect(t *testing.T) {
 	}()
 	Default([]Provider{{Name: "acme", Keys: []ProviderKey{{Name: "api_url", Kind: "base"}}}})
 }
+
+const noReference = "must be the value itself: env:VAR and file:PATH are read for secrets only. A variable sets " +
+	"this key where its name is FRONTDESK_ and the key's path; see config/README.md."
 
 const awsKey = "aws-kms://arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 

@@ -13,6 +13,13 @@ import (
 // checkForm checks a text against the kind in a field's tag. It returns what is wrong with the text, or "".
 func checkForm(kind, s string) string {
 	switch kind {
+	case "given", "line or none", "word":
+		if SecretSource(s).isReference() {
+			return "must be the value itself: env:VAR and file:PATH are read for secrets only. A variable sets this key " +
+				"where its name is FRONTDESK_ and the key's path; see config/README.md."
+		}
+	}
+	switch kind {
 	case "":
 		return ""
 	case "given":

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -277,6 +278,10 @@ func fromJSON(text string) (any, error) {
 	return read, nil
 }
 
+// reference is how a credential is given in files and commands, which read it from there. What is given like that for
+// a setting would be taken for its value.
+var reference = regexp.MustCompile(`^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.*)$`)
+
 // set stores given in the field. It returns what is wrong with given, or "" if it is valid.
 func set(target reflect.Value, f Field, given any) string {
 	text, isText := given.(string)
@@ -284,6 +289,9 @@ func set(target reflect.Value, f Field, given any) string {
 	case "text", "url":
 		if !isText {
 			return "must be text."
+		}
+		if !f.Secret && reference.MatchString(text) {
+			return "must be the value itself: env:VAR and file:PATH are read for credentials only."
 		}
 		if len(f.Choices) > 0 && !slices.Contains(f.Choices, text) {
 			return "must be one of " + strings.Join(f.Choices, ", ") + "."

@@ -103,6 +103,23 @@ func TestSettingsWithPartsThatHaveNone(t *testing.T) {
 	}
 }
 
+// Credentials are read from where a reference says. A setting of that form would be taken for its value.
+func TestAReferenceIsNoSetting(t *testing.T) {
+	for _, given := range []string{"env:ACME_CLIENT_ID", "file:/run/secrets/client_id"} {
+		_, err := decoder[nestedSettings]()(Values{Settings: map[string]any{"name": given}})
+		want := "must be the value itself: env:VAR and file:PATH are read for credentials only."
+		if f := fault.From(err); f == nil || f.Fields[0].Path != "settings.name" || f.Fields[0].Message != want {
+			t.Errorf("%s: got %v", given, err)
+		}
+		if _, err := decoder[nestedSettings]()(Values{Credentials: map[string]string{"token": given}}); err != nil {
+			t.Errorf("%s as a credential: %v", given, err)
+		}
+	}
+	if _, err := decoder[nestedSettings]()(Values{Settings: map[string]any{"name": "env: production"}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestACredentialIsNoPartOfASetting(t *testing.T) {
 	type hidden struct {
 		Secret string `credential:"secret" help:"A secret."`
