@@ -54,21 +54,13 @@ func adminOperations(s Admin) []operation {
 
 // ofAdmin completes declarations: reading needs one scope, everything else the other.
 func ofAdmin(tag string, ops []operation) []operation {
-	for i := range ops {
-		op := &ops[i]
-		op.Tag, op.Success = tag, http.StatusOK
-		switch {
-		case op.response == nil:
-			op.Success = http.StatusNoContent
-		case op.creates:
-			op.Success = http.StatusCreated
-		}
+	for i, op := range group(tag, "", ops) {
 		switch {
 		case op.Scope != "":
 		case op.Method == http.MethodGet:
-			op.Scope = apikey.ScopeAdminRead
+			ops[i].Scope = apikey.ScopeAdminRead
 		default:
-			op.Scope = apikey.ScopeAdminWrite
+			ops[i].Scope = apikey.ScopeAdminWrite
 		}
 	}
 	return ops

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/normalize"
@@ -176,13 +175,13 @@ func slotOperations(s Calendar) []operation {
 	const alpha = " Alpha: this may change without notice."
 	return []operation{
 		{
-			ID: "holdSlot",
+			ID: "holdSlot", Method: http.MethodPost, Path: "/alpha/calendar/hold-slot", Scope: write,
+			Summary: "Hold a slot (alpha)",
 			Tool: tool{
 				Name: "hold_slot", CallerNumber: "phone_number", Without: []string{"hold_minutes"},
 				Description: "Keeps a slot of find_slots free for the caller for five minutes, while you ask for " +
 					"what is needed to book it.",
-			}, Method: http.MethodPost, Path: "/alpha/calendar/hold-slot", Scope: write,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Hold a slot (alpha)", Success: http.StatusOK,
+			},
 			Description: "Holds a slot for a caller. It is busy for all others, in find-slots, and in book-meeting " +
 				"and update-meeting where the tenant prevents double booking, at every replica. The hold ends by " +
 				"itself. Equal calls of one API key for one phone_number are one hold, which a repeat does not " +
@@ -195,7 +194,7 @@ func slotOperations(s Calendar) []operation {
 		},
 		{
 			ID: "releaseHold", Method: http.MethodPost, Path: "/alpha/calendar/release-hold", Scope: write,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Release a hold (alpha)", Success: http.StatusOK,
+			Summary: "Release a hold (alpha)",
 			Description: "Ends a hold before its time. For a hold that has ended, or whose slot is booked, released " +
 				"is false." + alpha,
 			Reasons: append([]string{fault.ReasonSlotNotFound}, connected...),
@@ -206,13 +205,13 @@ func slotOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.ReleaseHold, releaseHoldRequest.input),
 		},
 		{
-			ID: "bookSlot",
+			ID: "bookSlot", Method: http.MethodPost, Path: "/alpha/calendar/book-slot", Scope: write,
+			Summary: "Book a slot (alpha)",
 			Tool: tool{
 				Name: "book_slot", CallerNumber: "phone_number", Without: []string{"conferencing_type", "location_url"},
 				Description: "Books a slot of find_slots or hold_slot as a meeting, and invites the attendees. Say " +
 					"the day and the time back to the caller before.",
-			}, Method: http.MethodPost, Path: "/alpha/calendar/book-slot", Scope: write,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Book a slot (alpha)", Success: http.StatusOK,
+			},
 			Description: "Books a slot by its slot_id or hold_id. It is book-meeting, with the times and calendars " +
 				"of the slot and with double booking prevented, and equal calls count as one in the same way. A hold " +
 				"becomes the meeting's; if the booking fails, the hold stays." + nearest + alpha,
@@ -228,14 +227,13 @@ func slotOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.BookSlot, bookSlotRequest.input),
 		},
 		{
-			ID: "findMeetings",
+			ID: "findMeetings", Method: http.MethodPost, Path: "/alpha/calendar/find-meetings", Scope: read,
+			Summary: "Find meetings of a caller (alpha)",
 			Tool: tool{
 				Name: "find_meetings", CallerNumber: "phone_number", Without: []string{"calendar_ids"},
 				Description: "Finds the meetings of whoever calls, by the number that the telephone call comes from, " +
 					"or by an e-mail address.",
-			}, Method: http.MethodPost, Path: "/alpha/calendar/find-meetings", Scope: read,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find meetings of a caller (alpha)",
-			Success: http.StatusOK,
+			},
 			Description: "Finds the meetings with a person: those booked through this gateway for exactly the " +
 				"e-mail address or the number, and those in the calendars to which exactly the address is invited. Times " +
 				"are as they are in the calendar now. What cannot be read is named in unread_sources. A number that " +
@@ -253,13 +251,13 @@ func slotOperations(s Calendar) []operation {
 			endpoint: query(s, Calendar.FindMeetings, findMeetingsRequest.input),
 		},
 		{
-			ID: "moveMeeting",
+			ID: "moveMeeting", Method: http.MethodPost, Path: "/alpha/calendar/move-meeting", Scope: write,
+			Summary: "Move a meeting (alpha)",
 			Tool: tool{
 				Name: "move_meeting", Destructive: true,
 				Description: "Moves a meeting of find_meetings or book_slot to a slot of find_slots or hold_slot. " +
 					"Say the new day and time back to the caller before.",
-			}, Method: http.MethodPost, Path: "/alpha/calendar/move-meeting", Scope: write,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Move a meeting (alpha)", Success: http.StatusOK,
+			},
 			Description: "Moves a meeting by its reference to a slot, by its slot_id or hold_id. It is " +
 				"update-meeting, with double booking prevented. The meeting stays in its calendar. It keeps its length, " +
 				"unless find-slots was asked for another." + nearest + alpha,
@@ -270,14 +268,13 @@ func slotOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.MoveMeeting, moveMeetingRequest.input),
 		},
 		{
-			ID: "cancelByReference",
+			ID: "cancelByReference", Method: http.MethodPost, Path: "/alpha/calendar/cancel-meeting", Scope: write,
+			Summary: "Cancel a meeting by reference (alpha)",
 			Tool: tool{
 				Name: "cancel_meeting", Destructive: true,
 				Description: "Cancels a meeting of find_meetings or book_slot; the attendees are notified. Ask the " +
 					"caller to confirm before.",
-			}, Method: http.MethodPost, Path: "/alpha/calendar/cancel-meeting", Scope: write,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Cancel a meeting by reference (alpha)",
-			Success: http.StatusOK,
+			},
 			Description: "Cancels a meeting by its reference. It is cancel-meeting: for a meeting that is already " +
 				"gone, the answer is ok as well." + alpha,
 			Reasons: append([]string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound}, connected...),

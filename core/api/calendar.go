@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
@@ -162,11 +163,9 @@ func (c *checks) conferencing(kind, locationURL string) (calendar.Conferencing, 
 		}
 		return calendar.ConferencingURL, c.webAddress(urlPath, locationURL)
 	}
-	for _, word := range c.legacy {
-		if kind == word {
-			c.deprecated = true
-			return calendar.ConferencingProvider, ""
-		}
+	if slices.Contains(c.legacy, kind) {
+		c.deprecated = true
+		return calendar.ConferencingProvider, ""
 	}
 	known := []string{string(calendar.ConferencingProvider), string(calendar.ConferencingURL)}
 	c.add(fault.Field{

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/normalize"
@@ -238,6 +237,7 @@ func findSlots(s Calendar) operation {
 	partial.Say = "I have Tuesday the first at ten in the morning. I could not see every calendar just now."
 	return operation{
 		ID: "findSlots", Method: http.MethodPost, Path: "/alpha/calendar/find-slots",
+		Scope: apikey.ScopeCalendarRead, Summary: "Find slots (alpha)",
 		Tool: tool{
 			Name: "find_slots",
 			Description: "Finds times at which a meeting can take place, in the opening hours of the business. Offer " +
@@ -246,8 +246,6 @@ func findSlots(s Calendar) operation {
 				"tentative_as_busy", "slot_interval_minutes", "minimum_notice_minutes",
 				"booking_window_days"}, // for the office to say: a model gives the default of a field that it reads of
 		},
-		Scope: apikey.ScopeCalendarRead, Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find slots (alpha)",
-		Success: http.StatusOK,
 		Description: "Answers when a meeting can take place: a few times, spread over days and parts of the day, " +
 			"with a sentence that offers them. Rules that the request does not give are those of the connection, " +
 			"or else of the tenant. A calendar that cannot be read counts as busy and is named in " +

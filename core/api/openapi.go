@@ -201,7 +201,7 @@ func (a *api) describeOperation(op operation, d *huma.OpenAPI) *huma.Operation {
 	out := &huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, Tags: []string{op.Tag}, Summary: op.Summary,
 		Description: op.Description + "\n\nRequires the scope `" + string(op.Scope) + "`.",
-		Responses:   map[string]*huma.Response{strconv.Itoa(op.Success): a.success(op, d.Components.Schemas)},
+		Responses:   map[string]*huma.Response{strconv.Itoa(op.success()): a.success(op, d.Components.Schemas)},
 	}
 	common := []string{headerRequestID, headerTimeout}
 	if op.writes {
@@ -263,12 +263,12 @@ func sizeOf(f field) string {
 
 func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
 	r := &huma.Response{
-		Description: http.StatusText(op.Success), Headers: headersOf(headerRequestID, headerRatePolicy, headerRate),
+		Description: http.StatusText(op.success()), Headers: headersOf(headerRequestID, headerRatePolicy, headerRate),
 	}
 	if op.writes {
 		r.Headers[headerReplayed] = &huma.Header{Ref: headerPrefix + headerReplayed}
 	}
-	if op.Success == http.StatusCreated && op.writes && op.Kind != "" {
+	if op.creates && op.Kind != "" {
 		r.Headers["Location"] = &huma.Header{Ref: headerPrefix + "Location"}
 	}
 	if op.response == nil {

@@ -53,7 +53,6 @@ type operation struct {
 	Summary     string
 	Description string
 	Reasons     []string // reasons of its errors, besides those that all operations share
-	Success     int
 	Tool        tool
 	Examples    []example
 	endpoint
@@ -72,7 +71,7 @@ type endpoint struct {
 	request  *shape
 	response reflect.Type               // nil: the response has no body
 	writes   bool                       // the operation changes something and accepts an Idempotency-Key
-	creates  bool                       // the operation of the admin interface creates something
+	creates  bool                       // the operation creates what it answers
 	serve    func(*call) (reply, error) // decodes and checks the request, and runs the use case
 }
 
@@ -95,6 +94,17 @@ type reply struct {
 }
 
 func (o operation) surface() surface { return surfaceOf(o.Path) }
+
+// success returns the HTTP status of a successful response.
+func (o operation) success() int {
+	switch {
+	case o.response == nil:
+		return http.StatusNoContent
+	case o.creates:
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
 
 // takesBody reports whether requests carry JSON. RFC 9110 section 9.3.1 and 9.3.5 give content in GET and
 // DELETE no meaning, so it is read and discarded there, as it is where the admin interface takes no fields.
@@ -137,11 +147,11 @@ func mutation[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, apikey.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,
 ) endpoint {
-	return creation(s, do, read, func(Ans) string { return "" })
+	return locatedMutation(s, do, read, func(Ans) string { return "" })
 }
 
-// creation returns a mutation whose response has the location of the created resource.
-func creation[S, In, Rec, Ans any](s S,
+// locatedMutation returns a mutation whose response has the location of the resource.
+func locatedMutation[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, apikey.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,
 	location func(Ans) string,
@@ -186,7 +196,7 @@ func query[S, In, Rec, Ans any](s S,
 	}
 }
 
-// creating returns an endpoint of the admin interface as one that creates something.
+// creating returns an endpoint as one that creates what it answers.
 func creating(e endpoint) endpoint {
 	e.creates = true
 	return e
@@ -194,12 +204,9 @@ func creating(e endpoint) endpoint {
 
 // lookup returns a query without input.
 func lookup[S, Ans any](s S, do func(S, context.Context, apikey.Caller) (Ans, error)) endpoint {
-	type noInput struct{}
-	return query(s,
-		func(s S, ctx context.Context, caller apikey.Caller, _ noInput) (Ans, error) {
-			return do(s, ctx, caller)
-		},
-		func(noFields, *checks) noInput { return noInput{} })
+	return query(s, func(s S, ctx context.Context, caller apikey.Caller, _ noFields) (Ans, error) {
+		return do(s, ctx, caller)
+	}, asGiven)
 }
 
 // noFields is the request of operations without fields.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
@@ -12,10 +13,21 @@ import (
 // operations returns the declarations of all operations. The services may be nil if the declarations are only
 // used for documents.
 func operations(s Services) []operation {
-	all := append(calendarOperations(s.Calendar), slotOperations(s.Calendar)...)
-	all = append(all, ticketOperations(s.Tickets)...)
-	all = append(all, numberOperations(s.Numbers)...)
-	return append(all, callerOperations(s.Contacts)...)
+	return slices.Concat(
+		group(tagCalendar, adapter.KindCalendar, calendarOperations(s.Calendar)),
+		group(tagCalendar, adapter.KindCalendar, slotOperations(s.Calendar)),
+		group(tagTickets, adapter.KindCRM, ticketOperations(s.Tickets)),
+		group(tagNumbers, adapter.KindTelephony, numberOperations(s.Numbers)),
+		group(tagCallers, adapter.KindCRM, callerOperations(s.Contacts)),
+	)
+}
+
+// group completes the declarations of operations on connections of one kind.
+func group(tag string, kind adapter.Kind, ops []operation) []operation {
+	for i := range ops {
+		ops[i].Tag, ops[i].Kind = tag, kind
+	}
+	return ops
 }
 
 // Groups of operations in the documents.
@@ -47,7 +59,7 @@ func calendarOperations(s Calendar) []operation {
 	return []operation{
 		{
 			ID: "bookMeeting", Method: http.MethodPost, Path: "/v1/calendar/book-meeting", Scope: write,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Book a meeting", Success: http.StatusOK,
+			Summary: "Book a meeting",
 			Description: "Books one event and lets the provider invite the attendees. Equal calls of one " +
 				"API key within ten minutes (a setting of the tenant) count as one meeting: later ones get " +
 				"the answer of the first, marked Idempotency-Replayed. A different Idempotency-Key " +
@@ -71,7 +83,7 @@ func calendarOperations(s Calendar) []operation {
 		},
 		{
 			ID: "updateMeeting", Method: http.MethodPost, Path: "/v1/calendar/update-meeting", Scope: write,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Update a meeting", Success: http.StatusOK,
+			Summary: "Update a meeting",
 			Description: "Changes the given fields of an event and leaves the others alone. It never " +
 				"silently overwrites a change that someone else makes at the same time.",
 			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonSlotTaken,
@@ -85,7 +97,7 @@ func calendarOperations(s Calendar) []operation {
 		},
 		{
 			ID: "listEvents", Method: http.MethodPost, Path: "/v1/calendar/list-events", Scope: read,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List events", Success: http.StatusOK,
+			Summary: "List events",
 			Description: "Lists the events of the calendars in a window, sorted by start and then id. " +
 				"Recurring events appear as their instances. The answer is complete or an error: if one " +
 				"calendar cannot be read, the operation fails.",
@@ -101,7 +113,7 @@ func calendarOperations(s Calendar) []operation {
 		},
 		{
 			ID: "cancelMeeting", Method: http.MethodPost, Path: "/v1/calendar/cancel-meeting", Scope: write,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Cancel a meeting", Success: http.StatusOK,
+			Summary: "Cancel a meeting",
 			Description: "Cancels an event and lets the provider notify the attendees. For an event that is " +
 				"already gone, the answer is ok as well.",
 			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound,
@@ -113,7 +125,7 @@ func calendarOperations(s Calendar) []operation {
 		},
 		{
 			ID: "listCalendars", Method: http.MethodPost, Path: "/v1/calendar/list-calendars", Scope: read,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List calendars", Success: http.StatusOK,
+			Summary:     "List calendars",
 			Description: "Lists the calendars of the connected account.",
 			Reasons:     []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired},
 			Examples: []example{{Name: "list", Summary: "Two calendars", Request: noFields{},
@@ -127,8 +139,7 @@ func calendarOperations(s Calendar) []operation {
 		{
 			ID: "verifyCalendarConnection", Method: http.MethodPost,
 			Path: "/v1/calendar/verify-calendar-connection", Scope: read,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Verify the calendar connection",
-			Success: http.StatusOK,
+			Summary: "Verify the calendar connection",
 			Description: "Asks the provider live whether the credentials work. With revoked credentials, ok " +
 				"is false and email is the last known one. Without a calendar connection, ok is false and " +
 				"email is empty. An error means that there is no answer.",
@@ -155,13 +166,12 @@ func ticketOperations(s Tickets) []operation {
 	answered.Ticket.LastComment = "A locksmith comes tomorrow."
 	return []operation{
 		{
-			ID: "createTicket",
+			ID: "createTicket", Method: http.MethodPost, Path: "/v1/tickets/create-ticket",
+			Scope: apikey.ScopeTicketsWrite, Summary: "Create a ticket",
 			Tool: tool{
 				Name:        "create_ticket",
 				Description: "Opens a ticket in the ticket system of the business, and returns its number.",
-			}, Method: http.MethodPost, Path: "/v1/tickets/create-ticket",
-			Scope: apikey.ScopeTicketsWrite,
-			Kind:  adapter.KindCRM, Tag: tagTickets, Summary: "Create a ticket", Success: http.StatusOK,
+			},
 			Description: "Opens a ticket in the CRM. An unknown status or priority is refused with the list " +
 				"of the CRM's own labels. If the CRM opens the ticket without a requested value, the error " +
 				"is TICKET_INCOMPLETE and has the ticket's number. Equal calls of one API key within ten " +
@@ -177,12 +187,12 @@ func ticketOperations(s Tickets) []operation {
 			endpoint: mutation(s, Tickets.Create, createTicketRequest.input),
 		},
 		{
-			ID: "getTicket",
+			ID: "getTicket", Method: http.MethodPost, Path: "/v1/tickets/get-ticket", Scope: apikey.ScopeTicketsRead,
+			Summary: "Get a ticket",
 			Tool: tool{
 				Name:        "get_ticket",
 				Description: "Reads a ticket by its number, with its status and the last comment that the customer may see.",
-			}, Method: http.MethodPost, Path: "/v1/tickets/get-ticket", Scope: apikey.ScopeTicketsRead,
-			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Get a ticket", Success: http.StatusOK,
+			},
 			Description: "Fetches a ticket by its number, as people say it.",
 			Reasons:     []string{fault.ReasonTicketNotFound, fault.ReasonNotConnected, fault.ReasonReconnectRequired},
 			Examples: []example{{Name: "get", Summary: "A number without its leading zeros",
@@ -206,7 +216,7 @@ func numberOperations(s Numbers) []operation {
 	return []operation{
 		{
 			ID: "Beta_listPhoneNumbers", Method: http.MethodGet, Path: collection, Scope: read,
-			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "List phone numbers", Success: http.StatusOK,
+			Summary: "List phone numbers",
 			Description: "Lists the caller's phone numbers by id. If numbers were added to the provider's " +
 				"account or removed from it by other means, the next list shows that.",
 			Reasons: connected,
@@ -216,7 +226,7 @@ func numberOperations(s Numbers) []operation {
 		},
 		{
 			ID: "Beta_buyPhoneNumber", Method: http.MethodPost, Path: collection, Scope: write,
-			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Buy a phone number", Success: http.StatusCreated,
+			Summary: "Buy a phone number",
 			Description: "Buys a number in an area code. Two calls with one Idempotency-Key buy one number; " +
 				"without a key every call buys one. If an order takes a while, the answer is the problem " +
 				"order-pending, and a repeat with the same key gets the number. If no number is for sale, " +
@@ -229,11 +239,11 @@ func numberOperations(s Numbers) []operation {
 			}, connected...),
 			Examples: []example{{Name: "buy", Summary: "A number with a name and an employee",
 				Request: BuyPhoneNumberRequest{AreaCode: "415", Name: &name, Inbound: &employeeID}, Response: number}},
-			endpoint: creation(s, Numbers.Buy, BuyPhoneNumberRequest.input, numberLocation),
+			endpoint: creating(locatedMutation(s, Numbers.Buy, BuyPhoneNumberRequest.input, numberLocation)),
 		},
 		{
 			ID: "Beta_getPhoneNumber", Method: http.MethodGet, Path: one, Scope: read,
-			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Get a phone number", Success: http.StatusOK,
+			Summary:     "Get a phone number",
 			Description: "Fetches one phone number.",
 			Reasons:     append([]string{fault.ReasonNumberNotFound}, connected...),
 			Examples:    []example{{Name: "get", Summary: "A number", Response: number}},
@@ -241,7 +251,7 @@ func numberOperations(s Numbers) []operation {
 		},
 		{
 			ID: "Beta_updatePhoneNumber", Method: http.MethodPatch, Path: one, Scope: write,
-			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Update a phone number", Success: http.StatusOK,
+			Summary: "Update a phone number",
 			Description: "Changes the given fields: absent fields stay, null unassigns an employee, and an " +
 				"empty object changes nothing. Assigning an inbound employee also points the number at the " +
 				"agent platform. If the provider refuses that, nothing changes.",
@@ -255,8 +265,7 @@ func numberOperations(s Numbers) []operation {
 		},
 		{
 			ID: "Beta_releasePhoneNumber", Method: http.MethodDelete, Path: one, Scope: write,
-			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Release a phone number",
-			Success: http.StatusNoContent,
+			Summary: "Release a phone number",
 			Description: "Takes the number out of use and gives it back to the provider for good: at once, " +
 				"or after the connection's release_delay. A second release of the same id is answered with " +
 				"404. A number that has a registered emergency address, or is locked at the provider, is " +
@@ -271,13 +280,13 @@ func numberOperations(s Numbers) []operation {
 
 func callerOperations(s Contacts) []operation {
 	return []operation{{
-		ID: "Alpha_lookUpCaller",
+		ID: "Alpha_lookUpCaller", Method: http.MethodPost, Path: "/alpha/callers/look-up", Scope: apikey.ScopeTicketsRead,
+		Summary: "Look up who calls",
 		Tool: tool{
 			Name: "look_up_caller", CallerNumber: "phone_number", AboutCaller: true,
 			Description: "Tells who may be calling, from the number that the telephone call comes from, or from an " +
 				"e-mail address. Nobody is certain: ask for the name before you speak of anything private.",
-		}, Method: http.MethodPost, Path: "/alpha/callers/look-up", Scope: apikey.ScopeTicketsRead,
-		Kind: adapter.KindCRM, Tag: tagCallers, Summary: "Look up who calls", Success: http.StatusOK,
+		},
 		Description: "Finds the CRM's contacts with a telephone number, in whatever format it is stored, or with " +
 			"an e-mail address. All who may be calling are candidates; nobody is chosen. A caller's number is a " +
 			"claim, so candidates have only the fields that the tenant's setting unverified_caller_fields names: " +

@@ -175,7 +175,7 @@ func (a *api) docsView(o Options, ops []operation) docsView {
 func (a *api) docsOperation(op operation) docsOperation {
 	v := docsOperation{
 		ID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: op.Description,
-		Scope: string(op.Scope), Writes: op.writes, Success: op.Success,
+		Scope: string(op.Scope), Writes: op.writes, Success: op.success(),
 	}
 	for _, f := range op.request.fields {
 		member := op.request.of.FieldByIndex(f.index)

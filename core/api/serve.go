@@ -224,7 +224,7 @@ func write(c *gin.Context, op operation, answer reply) {
 		h.Set("Location", answer.location)
 	}
 	if op.response == nil {
-		c.Status(op.Success)
+		c.Status(op.success())
 		c.Writer.WriteHeaderNow()
 		return
 	}
@@ -233,6 +233,6 @@ func write(c *gin.Context, op operation, answer reply) {
 	// This bounds how long a caller who does not read holds a place and memory. A ResponseWriter without
 	// deadlines does not block.
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(answerWithin))
-	c.Status(op.Success)
+	c.Status(op.success())
 	_, _ = c.Writer.Write(answer.body) // the caller may have disconnected
 }
