@@ -114,16 +114,14 @@ type auditVerify struct {
 // Help returns the text that is shown with the flags.
 func (auditVerify) Help() string {
 	return "Prints the head of the audit, ROWS:HASH. Keep it where those who can write the database cannot " +
-		"reach it. Passed back with --head, it shows " +
-		"whether rows were removed from the end, or the whole database was put back to an earlier state. " +
-		"The gateway keeps the last head " +
-		"it knows in audit-head.json in its data directory, and this command always checks it. " +
-		"After restoring the database by other means than frontdesk restore, run: frontdesk migrate " +
-		"--begin-anew.\n\n" +
+		"reach it. Passed back with --head, it shows whether rows were removed from the end, or the whole " +
+		"database was put back to an earlier state. The gateway keeps the last head it knows in " +
+		"audit-head.json in its data directory, and this command always checks it. After restoring the " +
+		"database by other means than frontdesk restore, run: frontdesk migrate --begin-anew.\n\n" +
 		"Of rows that were archived, the database proves the last one. With --archive, the archives are " +
 		"checked row by row, from the first row of all.\n\n" +
-		"Two things no check can show: a row removed within a second of being written, before it was " +
-		"sealed; and what somebody did who has the key set."
+		"Two things no check can show: a row removed within a second of being written, before it was sealed; " +
+		"and what somebody did who has the key set."
 }
 
 // verified is the JSON output of audit verify.

@@ -29,16 +29,15 @@ type connectLink struct {
 // Help returns the text that is shown with the flags.
 func (connectLink) Help() string {
 	return "Prints a link for a customer. The customer opens it in a browser, sees who asks for what, and " +
-		"gives consent at the provider. " +
-		"The gateway sees no password, and the customer can withdraw the consent at the provider at any " +
-		"time. " +
-		"The link is valid for one connection; a customer who declines can open it again. " +
-		"Anybody who has it can connect an account of their own, so send it only to the customer.\n\n" +
+		"gives consent at the provider. The gateway sees no password, and the customer can withdraw the " +
+		"consent at the provider at any time. The link is valid for one connection; a customer who declines " +
+		"can open it again. Anybody who has it can connect an account of their own, so send it only to the " +
+		"customer.\n\n" +
 		"The provider's OAuth client is the one in the configuration (providers.P.client_id and " +
 		"providers.P.client_secret), or the tenant's own, added before with: connection add --set " +
 		"client_id=ID --secret client_secret=SOURCE. Register the client with the redirect URI that is " +
-		"printed beside the link: {server.public_url}/oauth/callback/P for the configuration's client, and " +
-		"a different one for each tenant's own client."
+		"printed beside the link: {server.public_url}/oauth/callback/P for the configuration's client, and a " +
+		"different one for each tenant's own client."
 }
 
 // Run creates the link. It prints only the link on standard output.

@@ -66,8 +66,7 @@ func (g *Gateway) examineAgent(
 	if err := probe.Forge(ctx); err != nil {
 		f.Says = probe.Address + ": " + err.Error()
 		f.Advice = "Check that frontdesk serve runs, and that server.public_url leads to it: the name, the " +
-			"proxy " +
-			"and the certificate. The proxy must pass on paths below /alpha/agents."
+			"proxy and the certificate. The proxy must pass on paths below /alpha/agents."
 		return f
 	}
 	if len(agent.Signing) == 0 {
@@ -78,9 +77,8 @@ func (g *Gateway) examineAgent(
 	took, err := probe.Ring(ctx)
 	if err != nil {
 		f.Says = probe.Address + ": " + err.Error()
-		f.Advice = "If a proxy changes bodies or takes headers away, let it not. Otherwise look at: " +
-			"frontdesk request " +
-			"list --tenant " + tenantName
+		f.Advice = "If a proxy changes bodies or takes headers away, let it not. Otherwise look at: frontdesk " +
+			"request list --tenant " + tenantName
 		return f
 	}
 	var times []string

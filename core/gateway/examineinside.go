@@ -105,9 +105,8 @@ func (g *Gateway) examineCalls(ctx context.Context) []Finding {
 	if unknown > 0 {
 		findings = append(findings, Finding{Subject: subject, OK: true,
 			Says: fmt.Sprintf("the outcome of %d calls is unknown", unknown),
-			Advice: "Look at frontdesk request list --tenant NAME --failed, and in the provider's account " +
-				"for what " +
-				"these calls asked for."})
+			Advice: "Look at frontdesk request list --tenant NAME --failed, and in the provider's account for " +
+				"what these calls asked for."})
 	}
 	if len(findings) == 0 {
 		findings = append(findings, Finding{Subject: subject, OK: true, Says: "every change has an outcome"})
@@ -131,8 +130,7 @@ func (g *Gateway) examineWebhooks(ctx context.Context) []Finding {
 				Says: "its receiver answered 410, so it is sent nothing since " +
 					"" + w.DisabledAt.UTC().Format(time.RFC3339),
 				Advice: "Remove it with frontdesk webhook remove " + w.ID + ", and add it again if the " +
-					"receiver is " +
-					"to have events."})
+					"receiver is to have events."})
 		}
 	}
 	if !oldest.IsZero() && g.now().Sub(oldest) > tardyAfter {

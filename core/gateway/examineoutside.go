@@ -81,8 +81,7 @@ func (g *Gateway) askPublicURL(ctx context.Context, f Finding, isLoopback bool) 
 		f.OK, f.Says = false, fmt.Sprintf("%s, but what answers there (with status %d) is not this gateway",
 			f.Says, answer.StatusCode)
 		f.Advice = "Let the name and the proxy of server.public_url lead to server.listen. The proxy must " +
-			"pass on " +
-			"every path and all headers, and must not cache /healthz."
+			"pass on every path and all headers, and must not cache /healthz."
 		return f
 	}
 	if answer.TLS != nil && len(answer.TLS.PeerCertificates) > 0 {
@@ -136,9 +135,8 @@ func (g *Gateway) examineListeners() Finding {
 	if addr, parsed := netip.ParseAddr(host); err == nil && (host == "" || parsed == nil &&
 		addr.IsUnspecified()) {
 		f.Says += ", which is every interface of this machine"
-		f.Advice = "Metrics need no key. Set server.ops_listen to a loopback or private address, or make " +
-			"sure that " +
-			"only your monitoring reaches its port."
+		f.Advice = "Metrics need no key. Set server.ops_listen to a loopback or private address, or make sure " +
+			"that only your monitoring reaches its port."
 	}
 	return f
 }
@@ -177,9 +175,8 @@ func (g *Gateway) examineEgress() []Finding {
 			f.Advice = "Keep it on a machine for development only."
 		case wide:
 			f.Says += " is large"
-			f.Advice = "Name the smaller networks that tenants' servers are in. A tenant's administrator " +
-				"can make the " +
-				"gateway call any address there."
+			f.Advice = "Name the smaller networks that tenants' servers are in. A tenant's administrator can " +
+				"make the gateway call any address there."
 		default:
 			f.Says += " is open to tenants"
 		}
@@ -209,8 +206,7 @@ func (g *Gateway) examineSignIn(ctx context.Context) []Finding {
 	if _, _, err := g.openID.Begin(ctx, func() error { return nil }); err != nil {
 		f.OK, f.Says = false, fault.From(err).Detail
 		f.Advice = "Correct settings_page.oidc.issuer, or let this machine reach it. Until then, sign in " +
-			"with: " +
-			"frontdesk admin link"
+			"with: frontdesk admin link"
 	}
 	return []Finding{f}
 }
@@ -262,8 +258,7 @@ func (g *Gateway) examineOAuthClient(ctx context.Context, a adapter.Adapter, o a
 		f.OK, f.Says = false, "the provider does not accept the OAuth client "+
 			"("+refused.Metadata["oauth_error"]+")"
 		f.Advice = "Compare " + section + ".client_id and client_secret with the client's page at the " +
-			"provider. " +
-			"Secrets end there, too."
+			"provider. Secrets end there, too."
 		return f
 	case errors.Is(err, fault.Unavailable), errors.Is(err, fault.Timeout), errors.Is(err, fault.Internal):
 		f.OK, f.Says = false, "the provider's sign-in service cannot be reached at "+grant.TokenURL
@@ -275,8 +270,7 @@ func (g *Gateway) examineOAuthClient(ctx context.Context, a adapter.Adapter, o a
 	if g.refusesRedirect(ctx, client, redirect) {
 		f.OK, f.Says = false, "the provider refuses the redirect URI "+redirect
 		f.Advice = "Register exactly this URI with the client at the provider. If it is not the gateway's " +
-			"address, " +
-			"correct server.public_url."
+			"address, correct server.public_url."
 	}
 	return f
 }

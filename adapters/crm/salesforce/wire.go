@@ -16,9 +16,8 @@ import (
 
 // fields are the fields to read of every case. Labels are in the user's language, as in the description of
 // cases ("toLabel()", SOQL and SOSL Reference).
-const fields = "Id, CaseNumber, Subject, Description, toLabel(Status), toLabel(Priority), OwnerId, " +
-	"AccountId, ContactId, " +
-	"IsClosed, ClosedDate, CreatedDate, LastModifiedDate"
+const fields = "Id, CaseNumber, Subject, Description, toLabel(Status), toLabel(Priority), OwnerId, AccountId, " +
+	"ContactId, IsClosed, ClosedDate, CreatedDate, LastModifiedDate"
 
 // lastComment maps each choice of the setting comments to the query for the most recent public comment of a
 // case. Customers see a case comment if IsPublished is set, and a post if its Visibility is AllUsers. Every
