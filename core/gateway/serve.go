@@ -32,24 +32,8 @@ const shutdownWait = 4 * time.Second // added to the deadline of a request
 // Serve calls listening with the addresses once nobody else can have them, and answers no request before it has
 // returned without an error; listening may be nil.
 func (g *Gateway) Serve(ctx context.Context, listening func(Addresses) error) error {
-	if err := g.Migrate(ctx); err != nil {
+	if err := g.prepare(ctx); err != nil {
 		return err
-	}
-	if err := g.checkKeys(ctx); err != nil {
-		return err
-	}
-	if err := g.audit.Ready(ctx); err != nil {
-		return err
-	}
-	if _, err := g.store.Digest(ctx, ""); err != nil { // load the key now, so that no call waits for it
-		return err
-	}
-	switch ahead, err := g.services.Synchronise(ctx); {
-	case err != nil:
-		return err
-	case ahead.Abs() > mostSkew:
-		g.log.WarnContext(ctx, "the clock of this machine differs from the database's; run a time service on both",
-			"ahead", ahead.Round(time.Millisecond).String())
 	}
 	certificates, err := g.certificates()
 	if err != nil {
@@ -60,11 +44,10 @@ func (g *Gateway) Serve(ctx context.Context, listening func(Addresses) error) er
 		return err
 	}
 	defer public.Close()
-	servers := []*http.Server{g.server(g.closing(g.handler))}
-	listeners := []net.Listener{public}
+	servers := []listeningServer{{g.server(g.closing(g.handler)), public}}
 	at := Addresses{API: "http://" + public.Addr().String()}
 	if certificates != nil {
-		servers[0].TLSConfig = certificates.TLSConfig()
+		servers[0].server.TLSConfig = certificates.TLSConfig()
 		at.API = "https://" + public.Addr().String()
 	}
 	if g.config.Server.OpsListen != "" {
@@ -73,7 +56,7 @@ func (g *Gateway) Serve(ctx context.Context, listening func(Addresses) error) er
 			return err
 		}
 		defer ops.Close()
-		servers, listeners = append(servers, g.server(g.ops())), append(listeners, ops)
+		servers = append(servers, listeningServer{g.server(g.ops()), ops})
 		at.Ops = "http://" + ops.Addr().String()
 	}
 	if listening != nil {
@@ -86,55 +69,93 @@ func (g *Gateway) Serve(ctx context.Context, listening func(Addresses) error) er
 	defer work.Wait()
 	background, stop := context.WithCancel(telemetry.WithTracer(ctx, g.traces.Tracer()))
 	defer stop()
-	work.Go(func() { g.services.Run(background) })
-	work.Go(func() { g.tokens.Run(background) })
-	work.Go(func() { g.audit.Run(background) })
-	work.Go(func() { g.vault.Follow(background, g.log) })
-	work.Go(func() { g.archiveAudit(background) })
-	work.Go(func() { g.requests.Run(background) })
-	work.Go(func() { g.sender.Run(background) })
-	work.Go(func() { g.health.Run(background) })
-	work.Go(func() { g.forget(background) })
-	work.Go(func() { g.showBreakers(background) })
-	work.Go(func() { g.probeStore(background) })
-	work.Go(func() { g.takeCensus(background) })
-	work.Go(func() { g.tellOfRows(background) })
-	work.Go(func() { g.pool.KeepWarm(background) })
+	for _, run := range g.backgroundWork() {
+		work.Go(func() { run(background) })
+	}
 	if certificates != nil {
 		work.Go(func() { certificates.Run(background) })
 	}
-
 	failed := make(chan error, len(servers))
-	for i := range servers {
+	for _, s := range servers {
 		work.Go(func() {
-			serve := servers[i].Serve
-			if servers[i].TLSConfig != nil {
-				serve = func(l net.Listener) error { return servers[i].ServeTLS(l, "", "") }
-			}
-			if err := serve(listeners[i]); !errors.Is(err, http.ErrServerClosed) {
+			if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
 				failed <- err
 			}
 		})
 	}
 	g.log.InfoContext(ctx, "the gateway is ready", "api", at.API, "ops", at.Ops, "version", Version())
-	select {
-	case err = <-failed:
-	case <-ctx.Done():
-		g.draining.Store(true)
-		g.log.Info("the gateway is shutting down", "drain", g.config.Server.Drain.String())
-		select {
-		case err = <-failed:
-		case <-time.After(g.config.Server.Drain):
-		}
-	}
+	err = g.untilDrained(ctx, failed)
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.config.Resilience.Deadline+shutdownWait)
 	defer cancel()
 	for _, s := range servers {
-		if shut := s.Shutdown(end); shut != nil && err == nil {
+		if shut := s.server.Shutdown(end); shut != nil && err == nil {
 			err = fmt.Errorf("requests were still running at shutdown: %w", shut)
 		}
 	}
 	return err
+}
+
+// prepare brings the store up to date, and refuses to serve with what would refuse every call.
+func (g *Gateway) prepare(ctx context.Context) error {
+	if err := g.Migrate(ctx); err != nil {
+		return err
+	}
+	if err := g.checkKeys(ctx); err != nil {
+		return err
+	}
+	if err := g.audit.Ready(ctx); err != nil {
+		return err
+	}
+	if _, err := g.store.Digest(ctx, ""); err != nil { // load the key now, so that no call waits for it
+		return err
+	}
+	ahead, err := g.services.Synchronise(ctx)
+	if err == nil && ahead.Abs() > mostSkew {
+		g.log.WarnContext(ctx, "the clock of this machine differs from the database's; run a time service on both",
+			"ahead", ahead.Round(time.Millisecond).String())
+	}
+	return err
+}
+
+// backgroundWork returns what runs beside requests, each until its context ends.
+func (g *Gateway) backgroundWork() []func(context.Context) {
+	return []func(context.Context){
+		g.services.Run, g.tokens.Run, g.audit.Run, g.archiveAudit, g.requests.Run, g.sender.Run, g.health.Run,
+		g.forget, g.showBreakers, g.probeStore, g.takeCensus, g.tellOfRows, g.pool.KeepWarm,
+		func(ctx context.Context) { g.vault.Follow(ctx, g.log) },
+	}
+}
+
+// untilDrained waits until a server has failed, and returns its error, or until ctx and then the time of server.drain
+// have passed.
+func (g *Gateway) untilDrained(ctx context.Context, failed <-chan error) error {
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	g.draining.Store(true)
+	g.log.Info("the gateway is shutting down", "drain", g.config.Server.Drain.String())
+	select {
+	case err := <-failed:
+		return err
+	case <-time.After(g.config.Server.Drain):
+		return nil
+	}
+}
+
+// listeningServer is a server with its listener.
+type listeningServer struct {
+	server   *http.Server
+	listener net.Listener
+}
+
+// serve accepts connections until the server is shut down.
+func (s listeningServer) serve() error {
+	if s.server.TLSConfig != nil {
+		return s.server.ServeTLS(s.listener, "", "")
+	}
+	return s.server.Serve(s.listener)
 }
 
 // closing makes responses tell callers not to reuse the connection while the gateway is shutting down (RFC
