@@ -42,7 +42,7 @@ func (s *Calendar) BookSlot(
 	if err != nil {
 		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, store.Meeting{}, err)
 	}
-	return client.bookedAnswer(ctx, booked, offer, speech.Booked)
+	return bookedAnswer(ctx, booked, client.reference(booked.Record.Event.EventID), offer, speech.Booked)
 }
 
 // MoveMeeting moves a meeting to a slot that the caller was offered, or holds.
@@ -70,12 +70,12 @@ func (s *Calendar) MoveMeeting(
 		EventID: meeting.EventID, Start: start, End: end, CalendarIDs: named(meeting.CalendarID), terms: by,
 	})
 	if err != nil {
-		if now, unknown := client.meetingOf(ctx, in.Reference); unknown == nil { // found in another calendar
+		if now, unknown := client.meetingToMove(ctx, in.Reference); unknown == nil { // found in another calendar
 			meeting = now
 		}
 		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, meeting, err)
 	}
-	return client.bookedAnswer(ctx, moved, offer, speech.Moved)
+	return bookedAnswer(ctx, moved, in.Reference, offer, speech.Moved)
 }
 
 // CancelByReference cancels the meeting of a reference.
@@ -127,8 +127,8 @@ func inputTimes(o offered) (start, end normalize.InputTime, err error) {
 
 // bookedAnswer returns the answer about a meeting that was booked or moved. A repeat gets the same one: the
 // sentence always says the month, so that it does not depend on the day on which it is said.
-func (c calendarClient) bookedAnswer(
-	ctx context.Context, from Answer[record.MeetingAnswer], offer offered, about speech.Sentence,
+func bookedAnswer(
+	ctx context.Context, from Answer[record.MeetingAnswer], reference string, offer offered, about speech.Sentence,
 ) (Answer[record.BookedAnswer], error) {
 	event := from.Record.Event
 	start, err := time.Parse(time.RFC3339, event.StartTime)
@@ -140,7 +140,7 @@ func (c calendarClient) bookedAnswer(
 		return Answer[record.BookedAnswer]{}, err
 	}
 	return answerOf(record.BookedAnswer{
-		MeetingReference: c.reference(event.EventID), Start: normalize.Format(start, offer.zone()),
+		MeetingReference: reference, Start: normalize.Format(start, offer.zone()),
 		End: normalize.Format(end, offer.zone()), TimeZone: offer.zone().String(), EventURL: event.EventURL,
 		Say: speech.In(language.Of(ctx)).Say(about, start.In(offer.zone()), time.Time{}),
 	}, from.Replayed)

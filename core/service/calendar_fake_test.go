@@ -25,8 +25,9 @@ type calendarAccount struct {
 	endless   bool   // every page has a next page
 	silent    string // a calendar whose events are never answered
 	tells410  bool
-	unknown   int          // free/busy queries to come that cannot tell of the first calendar
-	why       *fault.Error // nil: the provider is down
+	renamed   map[string]string // ids of events by those that they had in another calendar
+	unknown   int               // free/busy queries to come that cannot tell of the first calendar
+	why       *fault.Error      // nil: the provider is down
 
 	booked, changed, cancelled int            // effects
 	retitled                   map[string]int // by title: number of changes that set it
@@ -130,7 +131,7 @@ func (a *calendarAccount) find(ref calendar.EventRef) (*fakeEvent, error) {
 	}
 	for _, e := range a.events {
 		anywhere := !a.traits.IDsPerCalendar || ref.CalendarID == "" && a.traits.IDsTellCalendar
-		if e.ID == ref.ID && (e.CalendarID == home || anywhere) {
+		if (e.ID == ref.ID || e.ID == a.renamed[ref.ID]) && (e.CalendarID == home || anywhere) {
 			return e, nil
 		}
 	}
@@ -198,7 +199,7 @@ func (d *calendarDriver) Event(ctx context.Context, ref calendar.EventRef) (cale
 
 // told returns an event as the provider tells it: without its own calendar if it is like Graph.
 func (d *calendarDriver) told(e calendar.Event, ref calendar.EventRef) (_ calendar.Event, err error) {
-	if !d.traits.IDsPerCalendar {
+	if !d.traits.IDsPerCalendar && !d.traits.IDsTellCalendar {
 		e.CalendarID, err = d.calendar(ref.CalendarID)
 	}
 	return e, err

@@ -80,7 +80,11 @@ func (s *Calendar) FindMeetings(
 		if e.Start.AllDay { // it is that day, wherever it is told of
 			span = calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
 		}
-		m := client.meeting(e.ID, homeOf(e, all), span.To)
+		id := e.ID
+		if booked := got.booked[id]; e.SeriesID == "" { // it keeps its reference, and its people, under another id
+			id = cmp.Or(booked.EventID, id)
+		}
+		m := client.meeting(id, homeOf(e, all), span.To)
 		seen, starts = append(seen, m), append(starts, speech.Start{Time: span.From.In(zone), AllDay: e.Start.AllDay})
 		shown := record.FoundMeeting{
 			MeetingReference: m.Reference, Start: normalize.Format(span.From, zone),
@@ -324,9 +328,12 @@ func (c calendarClient) meetingsOf(
 	if plan.Start == nil && plan.End == nil && len(plan.Attendees) == 0 {
 		return nil
 	}
-	return []store.Meeting{
-		c.meeting(e.ID, e.CalendarID, normalize.Instant(e.End, zone), c.people(ctx, plan.Attendees, "")...),
+	people, ends := c.people(ctx, plan.Attendees, ""), normalize.Instant(e.End, zone)
+	all := []store.Meeting{c.meeting(e.ID, e.CalendarID, ends, people...)}
+	if plan.EventID != e.ID { // by which it is known to others
+		all = append(all, c.meeting(plan.EventID, e.CalendarID, ends, people...))
 	}
+	return all
 }
 
 // meetingOf returns the meeting of a reference.
@@ -341,23 +348,34 @@ func (c calendarClient) meetingOf(ctx context.Context, reference string) (store.
 
 // meetingToMove returns the meeting of a reference or of an event's id. The calendar of an event is known if it was
 // booked or seen here.
-func (c calendarClient) meetingToMove(ctx context.Context, id string) (store.Meeting, error) {
-	if strings.HasPrefix(id, referencePrefix) {
-		return c.meetingOf(ctx, id)
+func (c calendarClient) meetingToMove(ctx context.Context, id string) (m store.Meeting, err error) {
+	found := strings.HasPrefix(id, referencePrefix)
+	if found {
+		m, err = c.meetingOf(ctx, id)
+	} else {
+		m, found, err = c.opts.Store.Meeting(ctx, c.tenant.ID, c.connection.ID, c.reference(id))
 	}
-	m, found, err := c.opts.Store.Meeting(ctx, c.tenant.ID, c.connection.ID, c.reference(id))
-	if err != nil || found {
+	m.EventID = cmp.Or(m.EventID, id)
+	switch {
+	case err != nil:
 		return m, err
-	}
-	if c.traits.IDsTellCalendar {
-		event, err := c.readEvent(ctx, []string{""}, id)
-		if err != nil { // slots are found where the caller looks for them
-			return store.Meeting{EventID: id}, ctx.Err()
-		}
-		return store.Meeting{EventID: id, CalendarID: event.CalendarID}, nil
+	case found || c.traits.IDsTellCalendar:
+		return c.asItIs(ctx, m), ctx.Err()
 	}
 	seen, _, err := c.opts.Store.EventSeen(ctx, c.tenant.ID, c.connection.ID, id)
-	return store.Meeting{EventID: id, CalendarID: seen.CalendarID}, err
+	m.CalendarID = seen.CalendarID
+	return m, err
+}
+
+// asItIs returns a meeting with the id and the calendar that it has now. Where ids tell the calendar, as at CalDAV, both
+// are others once somebody has moved it to another one. If it cannot be read, slots are found where it was.
+func (c calendarClient) asItIs(ctx context.Context, m store.Meeting) store.Meeting {
+	if c.traits.IDsTellCalendar {
+		if event, err := c.readEvent(ctx, []string{""}, m.EventID); err == nil {
+			m.EventID, m.CalendarID = event.ID, event.CalendarID
+		}
+	}
+	return m
 }
 
 // people returns the keyed hashes of people for the store. Without them a meeting is not found by its people,

@@ -634,6 +634,64 @@ func TestAMeetingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
 	}
 }
 
+// At CalDAV, an event has another id in another calendar. The reference that its booking was answered with means it as
+// before: what else is there is in its way, and it is not itself. It stays known to whom it was booked for.
+func TestAReferenceOutlivesAMoveToACalendarWhereTheEventHasAnotherID(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar, w.meetings.traits.IDsTellCalendar = false, true
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID})
+	w.check(err)
+	w.clock.advance(3 * time.Minute) // its slot is not held any more
+	id := w.meetings.live()[0].ID
+	w.meetings.edit(id, func(e *calendar.Event) { e.ID, e.CalendarID = "moved", "side" })
+	w.meetings.renamed = map[string]string{id: "moved"}
+	w.meetings.put(calendar.Event{
+		CalendarID: "side", Start: calendar.At(hour(14), "UTC"), End: calendar.At(hour(15), "UTC"),
+	})
+	w.meetings.put(calendar.Event{
+		CalendarID: "main", Start: calendar.At(hour(16), "UTC"), End: calendar.At(hour(17), "UTC"),
+	})
+	to := func(in *FindSlots) { in.RescheduleMeetingID, in.Timezone = booked.MeetingReference, "UTC" }
+	free := "08:00 09:00 10:00 11:00 12:00 13:00 15:00 16:00 17:00"
+	if got := startsOf(t, findSlots(t, p, c, askSlots(t, to))); got != free {
+		t.Errorf("slots are offered at %s", got)
+	}
+	held, err := p.Calendar.Hold(background, c, Write{}, HoldSlot{
+		SlotID: slotAt(t, p, c, 10, to).SlotID, For: time.Minute, Moves: booked.MeetingReference,
+	})
+	if err != nil {
+		t.Errorf("it cannot be held where it is itself: %v", err)
+	}
+	taken := slotAt(t, p, c, 14, nil)
+	_, err = p.Calendar.MoveMeeting(background, c, Write{}, MoveMeeting{
+		Reference: booked.MeetingReference, Offered: Offered{SlotID: taken.SlotID},
+	})
+	wantNearest(t, err, "12:00 13:00 15:00")
+	_, err = p.Calendar.ReleaseHold(background, c, Write{}, held.Record.HoldID)
+	w.check(err)
+
+	byPhone := FindMeetings{Phone: "+12025550101"}
+	found := findMeetings(t, p, c, byPhone)
+	if len(found.Meetings) != 1 || found.Meetings[0].MeetingReference != booked.MeetingReference {
+		t.Fatalf("found %+v, want the one of %s", found, booked.MeetingReference)
+	}
+	later := findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
+		to(in)
+		in.Start, in.End = when(t, "2030-04-22T08:00:00Z"), when(t, "2030-04-22T18:00:00Z")
+	})).Slots[0]
+	moved, err := p.Calendar.MoveMeeting(background, c, Write{}, MoveMeeting{
+		Reference: booked.MeetingReference, Offered: Offered{SlotID: later.SlotID},
+	})
+	if err != nil || moved.Record.MeetingReference != booked.MeetingReference {
+		t.Errorf("moved to %+v, %v", moved.Record, err)
+	}
+	byPhone.Start, byPhone.End = when(t, "2030-04-17"), when(t, "2030-05-01")
+	if found := findMeetings(t, p, c, byPhone); len(found.Meetings) != 1 {
+		t.Errorf("a month after its first time, found %+v", found)
+	}
+}
+
 // A person gives a meeting to another calendar, and the one before stays among the guests: its copy stands, under the
 // same id.
 func TestAMeetingIsCancelledWhoseCalendarIsAGuestByNow(t *testing.T) {

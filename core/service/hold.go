@@ -224,6 +224,7 @@ func (s *Calendar) Hold(
 		if moving, err = client.meetingOf(ctx, in.Moves); err != nil {
 			return none, err
 		}
+		moving = client.asItIs(ctx, moving)
 		plan.Event, plan.In = moving.EventID, moving.CalendarID
 	}
 	answer, err := journal.Perform(ctx, s.journal, journal.Call{
