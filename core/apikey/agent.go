@@ -176,15 +176,7 @@ func (d *Directory) findAgent(
 
 // ListAgents returns a tenant's voice agents, the newest last, without those that were removed.
 func (d *Directory) ListAgents(ctx context.Context, tenantName string) ([]VoiceAgent, error) {
-	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
-	if err != nil {
-		return nil, err
-	}
-	names, err := d.connectionNames(ctx, owner.ID)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := d.opts.Store.Keys(ctx, owner.ID)
+	rows, names, err := d.rowsOf(ctx, tenantName)
 	if err != nil {
 		return nil, err
 	}

@@ -331,19 +331,26 @@ func checkScopes(scopes []Scope) []fault.Field {
 
 // List returns a tenant's API keys, the newest last.
 func (d *Directory) List(ctx context.Context, tenantName string) ([]Key, error) {
-	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
-	if err != nil {
-		return nil, err
-	}
-	names, err := d.connectionNames(ctx, owner.ID)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := d.opts.Store.Keys(ctx, owner.ID)
+	rows, names, err := d.rowsOf(ctx, tenantName)
 	if err != nil {
 		return nil, err
 	}
 	return keysOf(rows, names, func(k Key) bool { return k.Role() == "" }), nil
+}
+
+// rowsOf returns the rows of a tenant's keys, and the names of its connections.
+func (d *Directory) rowsOf(
+	ctx context.Context, tenantName string,
+) (rows []store.APIKey, names map[string]string, err error) {
+	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if names, err = d.connectionNames(ctx, owner.ID); err != nil {
+		return nil, nil, err
+	}
+	rows, err = d.opts.Store.Keys(ctx, owner.ID)
+	return rows, names, err
 }
 
 // ListAdmin returns the keys of the admin interface, the newest last: those for one tenant, or all if

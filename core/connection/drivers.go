@@ -85,17 +85,17 @@ func (d *Drivers) Close() { d.opening.Close() }
 // Calendar returns the driver of the set's calendar. It fails with fault.Disconnected, reason NOT_CONNECTED
 // or RECONNECT_REQUIRED.
 func (d *Drivers) Calendar(ctx context.Context, t tenant.Tenant, s Set) (Opened[calendar.Driver], error) {
-	return open(ctx, d, t, s, adapter.KindCalendar, inForce, adapter.Adapter.OpenCalendar)
+	return inForce(open(ctx, d, t, s, calendarOpener))
 }
 
 // CRM returns the driver of the set's ticket system; see Calendar.
 func (d *Drivers) CRM(ctx context.Context, t tenant.Tenant, s Set) (Opened[crm.Driver], error) {
-	return open(ctx, d, t, s, adapter.KindCRM, inForce, adapter.Adapter.OpenCRM)
+	return inForce(open(ctx, d, t, s, crmOpener))
 }
 
 // Telephony returns the driver of the set's provider of phone numbers; see Calendar.
 func (d *Drivers) Telephony(ctx context.Context, t tenant.Tenant, s Set) (Opened[telephony.Driver], error) {
-	return open(ctx, d, t, s, adapter.KindTelephony, inForce, adapter.Adapter.OpenTelephony)
+	return inForce(open(ctx, d, t, s, telephonyOpener))
 }
 
 // CalendarToVerify is like Calendar, but also opens a connection that must be reconnected. It is for asking
@@ -103,20 +103,16 @@ func (d *Drivers) Telephony(ctx context.Context, t tenant.Tenant, s Set) (Opened
 func (d *Drivers) CalendarToVerify(
 	ctx context.Context, t tenant.Tenant, s Set,
 ) (Opened[calendar.Driver], error) {
-	return open(ctx, d, t, s, adapter.KindCalendar, inAnyState, adapter.Adapter.OpenCalendar)
+	return open(ctx, d, t, s, calendarOpener)
 }
 
-// demand returns an error if a connection's state does not allow opening it.
-type demand func(Connection) error
-
-func inForce(c Connection) error {
-	if c.Status == StatusReconnectRequired {
-		return reconnectRequired(c)
+// inForce refuses an opened connection that must be reconnected.
+func inForce[D any](o Opened[D], err error) (Opened[D], error) {
+	if err == nil && o.Connection.Status == StatusReconnectRequired {
+		return Opened[D]{}, reconnectRequired(o.Connection)
 	}
-	return nil
+	return o, err
 }
-
-func inAnyState(Connection) error { return nil }
 
 func reconnectRequired(c Connection) error {
 	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
@@ -134,16 +130,24 @@ func notConnected(kind adapter.Kind) error {
 		names[kind]).With("kind", string(kind))
 }
 
-// opener is one of the Open methods of adapter.Adapter.
-type opener[D any] func(adapter.Adapter, context.Context, adapter.Values, adapter.Environment) (D, error)
+// opener opens the connections of one kind.
+type opener[D any] struct {
+	kind adapter.Kind
+	open func(adapter.Adapter, context.Context, adapter.Values, adapter.Environment) (D, error)
+}
 
-// open returns the driver of the set's connection of a kind. It opens one unless a current one is kept.
-func open[D any](
-	ctx context.Context, d *Drivers, t tenant.Tenant, s Set, kind adapter.Kind, must demand, opener opener[D],
-) (Opened[D], error) {
-	c, ok := s[kind]
+var (
+	calendarOpener  = opener[calendar.Driver]{adapter.KindCalendar, adapter.Adapter.OpenCalendar}
+	crmOpener       = opener[crm.Driver]{adapter.KindCRM, adapter.Adapter.OpenCRM}
+	telephonyOpener = opener[telephony.Driver]{adapter.KindTelephony, adapter.Adapter.OpenTelephony}
+)
+
+// open returns the driver of the set's connection of a kind, in whatever state that is. It opens one unless a current
+// one is kept.
+func open[D any](ctx context.Context, d *Drivers, t tenant.Tenant, s Set, of opener[D]) (Opened[D], error) {
+	c, ok := s[of.kind]
 	if !ok {
-		return Opened[D]{}, notConnected(kind)
+		return Opened[D]{}, notConnected(of.kind)
 	}
 	zone := t.Zone()
 	there, ok := d.kept.Get(c.ID)
@@ -151,7 +155,7 @@ func open[D any](
 		var err error
 		key := fmt.Sprintf("%s %d %s", c.ID, c.Revision, zone)
 		if there, err = singleflight.Do(ctx, d.opening, key, func(ctx context.Context) (opened, error) {
-			return openRow(ctx, d, c, zone, opener)
+			return openRow(ctx, d, c, zone, of)
 		}); err != nil {
 			return Opened[D]{}, err
 		}
@@ -159,16 +163,11 @@ func open[D any](
 	if there.connection.Revision > c.Revision {
 		c = there.connection // the caller's set is from just before a change
 	}
-	if err := must(c); err != nil {
-		return Opened[D]{}, err
-	}
 	return Opened[D]{Driver: there.driver.(D), Connection: c, Target: there.target}, nil
 }
 
 // openRow opens the connection as the store has it now.
-func openRow[D any](
-	ctx context.Context, d *Drivers, c Connection, zone string, opener opener[D],
-) (opened, error) {
+func openRow[D any](ctx context.Context, d *Drivers, c Connection, zone string, of opener[D]) (opened, error) {
 	row, err := d.opts.Store.Connection(ctx, c.TenantID, c.ID)
 	if errors.Is(err, fault.NotFound) {
 		d.drop(c.ID)
@@ -185,7 +184,7 @@ func openRow[D any](
 	if err != nil {
 		return opened{}, err
 	}
-	driver, err := opener(a, ctx, values, env)
+	driver, err := of.open(a, ctx, values, env)
 	if err != nil {
 		return opened{}, unusable(now, err)
 	}

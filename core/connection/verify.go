@@ -74,11 +74,11 @@ func (d *Directory) ask(
 	}()
 	switch kind {
 	case adapter.KindCalendar:
-		used, err = askOpened(ctx, d, t, s, kind, adapter.Adapter.OpenCalendar, d.askCalendar, &v)
+		used, err = askOpened(ctx, d, t, s, calendarOpener, d.askCalendar, &v)
 	case adapter.KindCRM:
-		used, err = askOpened(ctx, d, t, s, kind, adapter.Adapter.OpenCRM, d.askCRM, &v)
+		used, err = askOpened(ctx, d, t, s, crmOpener, d.askCRM, &v)
 	default:
-		used, err = askOpened(ctx, d, t, s, kind, adapter.Adapter.OpenTelephony, d.askTelephony, &v)
+		used, err = askOpened(ctx, d, t, s, telephonyOpener, d.askTelephony, &v)
 	}
 	return v, used, err
 }
@@ -86,10 +86,10 @@ func (d *Directory) ask(
 // askOpened opens a connection, reads from it, and asks the driver whether the connection's settings work at the
 // provider, if it is a SetupChecker.
 func askOpened[D any](
-	ctx context.Context, d *Directory, t tenant.Tenant, s Set, kind adapter.Kind, opener opener[D],
+	ctx context.Context, d *Directory, t tenant.Tenant, s Set, of opener[D],
 	read func(context.Context, Opened[D], *Verification) error, v *Verification,
 ) (used Connection, err error) {
-	o, err := open(ctx, d.opts.Drivers, t, s, kind, inAnyState, opener)
+	o, err := open(ctx, d.opts.Drivers, t, s, of)
 	if err != nil {
 		return used, err
 	}
@@ -108,7 +108,7 @@ func (d *Directory) askCalendar(ctx context.Context, o Opened[calendar.Driver], 
 	v.Email, v.Name = account.Email, account.Name
 	calendars, err := o.Driver.Calendars(ctx)
 	for _, c := range calendars {
-		v.Details = append(v.Details, calendarLine(c.Name, c.ID, c.Zone, c.IsDefault, c.ReadOnly))
+		v.Details = append(v.Details, describeCalendar(c))
 	}
 	return err
 }
@@ -153,15 +153,17 @@ func (d *Directory) askTelephony(ctx context.Context, o Opened[telephony.Driver]
 	return CheckAccount(ctx, d.opts.Store, o.Connection, is, numbers)
 }
 
-func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
-	line := fmt.Sprintf("calendar: %s (%s)", name, id)
-	for _, fact := range []struct {
-		holds bool
-		words string
-	}{{zone != "", "zone " + zone}, {isDefault, "default"}, {readOnly, "read-only"}} {
-		if fact.holds {
-			line += ", " + fact.words
-		}
+// describeCalendar returns what a person is told of a calendar.
+func describeCalendar(c calendar.Calendar) string {
+	line := fmt.Sprintf("calendar: %s (%s)", c.Name, c.ID)
+	if c.Zone != "" {
+		line += ", zone " + c.Zone
+	}
+	if c.IsDefault {
+		line += ", default"
+	}
+	if c.ReadOnly {
+		line += ", read-only"
 	}
 	return line
 }

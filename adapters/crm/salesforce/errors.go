@@ -319,19 +319,8 @@ func unknownRecord(
 	return fieldsFault(plain, faults)
 }
 
-func unknownLabels(status, priority bool) *fault.Error {
-	var faults []fault.Field
-	for _, label := range []struct {
-		path  string
-		known bool
-	}{{"status", status}, {"priority", priority}} {
-		if !label.known {
-			faults = append(faults, fault.Field{
-				Path: label.path, Message: "is not a label of the Salesforce organisation.",
-			})
-		}
-	}
-	return fault.InvalidFields(faults...)
+func unknownLabel(path string) fault.Field {
+	return fault.Field{Path: path, Message: "is not a label of the Salesforce organisation."}
 }
 
 func noTicket() *fault.Error {

@@ -7,6 +7,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
+	"frontdesk/core/fault"
 )
 
 // The origin of cases taken by phone: a value of Case.Origin in a new organisation (Object Reference,
@@ -65,10 +66,17 @@ func (d description) offersPhone() bool {
 // body returns the fields of a new case: the adapter's default, overridden by the entries of the setting,
 // overridden by the values of the call.
 func (p *picklists) body(t crm.NewTicket, setting adapter.TicketFields) (map[string]any, error) {
-	status, knownStatus := p.status.value(t.Status)
-	priority, knownPriority := p.priority.value(t.Priority)
-	if !knownStatus || !knownPriority {
-		return nil, unknownLabels(knownStatus, knownPriority)
+	var unknown []fault.Field
+	status, isKnown := p.status.value(t.Status)
+	if !isKnown {
+		unknown = append(unknown, unknownLabel("status"))
+	}
+	priority, isKnown := p.priority.value(t.Priority)
+	if !isKnown {
+		unknown = append(unknown, unknownLabel("priority"))
+	}
+	if len(unknown) > 0 {
+		return nil, fault.InvalidFields(unknown...)
 	}
 	own, err := setting.Fill(name, p.fields, t)
 	if err != nil {
