@@ -153,6 +153,9 @@ func (c calendarClient) isStale(ctx context.Context, plan bookPlan, earlier stor
 		return false
 	}
 	event, err := c.readEvent(ctx, calendarIDs, earlier.EffectRef)
+	if err == nil {
+		_, err = c.locate(ctx, event)
+	}
 	if err != nil {
 		return fault.From(err).Code == fault.NotFound
 	}

@@ -270,17 +270,16 @@ func (c calendarClient) readMeetings(
 	ctx context.Context, m store.Meeting, window calendar.Span,
 ) ([]calendar.Event, error) {
 	event, err := c.readMeeting(ctx, m)
+	if err == nil {
+		event.CalendarID, err = c.locate(ctx, *event)
+	}
 	switch {
 	case err != nil:
 		return nil, err
 	case event.SeriesID != event.ID:
 		return []calendar.Event{*event}, nil
 	}
-	where, err := c.locate(ctx, *event)
-	if err != nil {
-		return nil, err
-	}
-	events, err := c.readEvents(ctx, named(where), window, "")
+	events, err := c.readEvents(ctx, named(event.CalendarID), window, "")
 	return slices.DeleteFunc(events, func(e calendar.Event) bool {
 		return e.IsCancelled || e.SeriesID != event.ID
 	}), err

@@ -692,6 +692,37 @@ func TestAReferenceOutlivesAMoveToACalendarWhereTheEventHasAnotherID(t *testing.
 	}
 }
 
+// Outlook moves what somebody deletes to another folder, where its id finds it as if nothing were. It is in no calendar
+// then, as is an event just booked that no calendar shows yet.
+func TestAMeetingThatSomebodyDeletedIsNotToldOfThoughItsIDFindsIt(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar, w.meetings.traits.KeepsCancelled = false, false
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID})
+	w.check(err)
+	free := slotAt(t, p, c, 14, nil)
+	w.meetings.edit(w.meetings.live()[0].ID, func(e *calendar.Event) { e.CalendarID = "deleted items" })
+	byPhone := FindMeetings{Phone: "+12025550101"}
+	if found := findMeetings(t, p, c, byPhone); len(found.Meetings) != 1 {
+		t.Errorf("just booked, found %+v", found)
+	}
+	w.clock.advance(3 * time.Minute)
+	if found := findMeetings(t, p, c, byPhone); len(found.Meetings) != 0 || !found.Complete {
+		t.Errorf("deleted, found %+v", found)
+	}
+	_, err = p.Calendar.MoveMeeting(background, c, Write{}, MoveMeeting{
+		Reference: booked.MeetingReference, Offered: Offered{SlotID: free.SlotID},
+	})
+	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+	if w.meetings.changed > 0 {
+		t.Error("it was moved among the deleted items")
+	}
+	if again, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID}); err != nil ||
+		again.MeetingReference == booked.MeetingReference {
+		t.Errorf("booked again: %+v, %v", again, err)
+	}
+}
+
 // A person gives a meeting to another calendar, and the one before stays among the guests: its copy stands, under the
 // same id.
 func TestAMeetingIsCancelledWhoseCalendarIsAGuestByNow(t *testing.T) {

@@ -88,7 +88,8 @@ func (c calendarClient) tellsCalendars() bool {
 
 // locate returns the calendar in which an event is that was just read. Where the provider does not tell (Microsoft), the
 // lists of calendars at the event's time do: first that of the one in which it was seen or is said to be. Somebody may
-// have dragged it to another since.
+// have dragged it to another since, or deleted it: its id finds it among the deleted items as well, whose folder is in
+// the same mailbox (learn.microsoft.com/graph/outlook-immutable-id). Then it is not found.
 func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, error) {
 	if c.tellsCalendars() {
 		return e.CalendarID, nil
@@ -118,14 +119,27 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 			others = append(others, other.ID)
 		}
 	}
-	if len(others) == 0 {
-		return e.CalendarID, nil
+	if len(others) > 0 {
+		where, err := isIn(others)
+		switch {
+		case err != nil:
+			return "", err
+		case where != "":
+			return where, c.remember(ctx, e.ID, where)
+		}
 	}
-	where, err := isIn(others)
-	if where == "" || err != nil {
-		return e.CalendarID, err
+	return e.CalendarID, c.isShownLate(ctx, e)
+}
+
+// isShownLate returns an error for an event that no calendar shows, unless it is one that was just booked or moved, or
+// an instance, whose id a provider may tell in another form.
+func (c calendarClient) isShownLate(ctx context.Context, e calendar.Event) error {
+	held, err := c.opts.Store.HoldsOfEvent(ctx, c.connection.ID, e.ID)
+	isLive := func(h store.Hold) bool { return h.Until.After(c.opts.Now()) }
+	if err != nil || e.SeriesID != "" || slices.ContainsFunc(held, isLive) {
+		return err
 	}
-	return where, c.remember(ctx, e.ID, where)
+	return fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was deleted.")
 }
 
 // remember stores where an event was found that was taken to be elsewhere.
