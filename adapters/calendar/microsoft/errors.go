@@ -63,6 +63,8 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 		"ErrorInvalidMailboxItemId",
 		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
 		return about.missing
+	case "ErrorCannotDeleteObject": // what was deleted is still found by its immutable id (msgraph-sdk-dotnet#3047)
+		return about.missing
 	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox":
 		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange " +
 			"Online mailbox, or connect another account")
