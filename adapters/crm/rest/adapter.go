@@ -16,7 +16,8 @@
 //     sent.
 //   - A caller is told to correct a field only if the caller gave it.
 //   - An error that a caller sees holds nothing of the ticket system's response.
-//   - A ticket that was found counts only if its number is exactly the requested one.
+//   - A ticket that was found counts only if its number is exactly the requested one, unless get.moves says that
+//     another number is that of a ticket which was moved or merged.
 //   - If a create fails after a request that may have opened the ticket, the fault is UnknownOutcome. If the
 //     system recognises a repeated request (idempotency_header), a fault that a repeat may cure stays as it is.
 //
@@ -66,7 +67,7 @@ type settings struct {
 	Vocabulary   vocabularySettings `setting:"vocabulary" help:"How to request statuses and priorities, or which values stand for their labels."`
 	Account      accountSettings    `setting:"account" required:"true" help:"How to find out whose account this is: steps, name, email."`
 	Create       createSettings     `setting:"create" required:"true" help:"How to open a ticket: steps, and number or ticket."`
-	Get          operation          `setting:"get" help:"How to read a ticket by its number: steps. Without it, tickets are only opened, and create needs ticket instead of number."`
+	Get          getSettings        `setting:"get" help:"How to read a ticket by its number: steps. Without it, tickets are only opened, and create needs ticket instead of number."`
 	ByKey        keySettings        `setting:"by_key" help:"How to find the ticket that was opened with a key: steps, number."`
 	FindContacts contactSettings    `setting:"find_contacts" help:"How to look up who calls, by a telephone number or an e-mail address: steps, contacts. Requires open_tickets."`
 	OpenTickets  listSettings       `setting:"open_tickets" help:"How to list the open tickets of a contact: steps, tickets. Requires find_contacts."`
@@ -84,6 +85,11 @@ type settings struct {
 
 type operation struct {
 	Steps []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
+}
+
+type getSettings struct {
+	Steps []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
+	Moves bool           `setting:"moves" help:"Whether the system answers to the number of a ticket that was moved or merged with the ticket as it is known now. Otherwise, a ticket with another number is not the one."`
 }
 
 type accountSettings struct {

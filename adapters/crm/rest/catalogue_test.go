@@ -407,6 +407,23 @@ func TestZammadTellsEveryState(t *testing.T) {
 	}
 }
 
+// To the key of an issue that was moved, Jira answers with the issue under its new key ("Get issue").
+func TestJiraFollowsAMovedIssue(t *testing.T) {
+	t.Parallel()
+	d, server := jiraServiceManagement().open(t)
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Moves"})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	server.v.mu.Lock()
+	issue := server.v.one("issue", "key", made.Number)
+	issue["key"], issue["moved"] = "IT-7", made.Number
+	server.v.mu.Unlock()
+	if got, err := d.ByNumber(t.Context(), made.Number); err != nil || got.ID != made.ID || got.Number != "IT-7" {
+		t.Errorf("got %+v, %v", got, wrong(err))
+	}
+}
+
 // The labels of new tickets can be the connection's own. They are told then, and those of others by Zammad's names.
 func TestZammadTellsTheLabelsOfTheConnection(t *testing.T) {
 	t.Parallel()

@@ -175,7 +175,7 @@ func (d *driver) sendable(number string) bool {
 }
 
 // read looks up a ticket by its number. It returns the ticket only if that is exactly its number: systems
-// read "007" as 7.
+// read "007" as 7. One that tells what became of a moved ticket may answer with another number.
 func (d *driver) read(ctx context.Context, number string) (crm.Ticket, error) {
 	return d.reading(ctx, d.begin(map[string]any{"number": number}), number)
 }
@@ -188,7 +188,7 @@ func (d *driver) reading(ctx context.Context, r *run, number string) (crm.Ticket
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	if t.Number != number {
+	if t.Number != number && !d.settings.Get.Moves {
 		return crm.Ticket{}, noTicket(nil)
 	}
 	return t, nil

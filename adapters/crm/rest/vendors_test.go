@@ -1168,8 +1168,10 @@ func jiraServiceManagement() *system {
 					return 201, object{"issueId": o["id"], "issueKey": o["key"]}
 				}},
 			{method: "GET", path: "/rest/api/2/issue/{id}", query: "fields", do: func(v *vendor, q ask) (int, any) {
-				if o := v.one("issue", "key", q.vars["id"]); o != nil {
-					return 200, ticket(o)
+				for _, member := range []string{"key", "moved"} {
+					if o := v.one("issue", member, q.vars["id"]); o != nil {
+						return 200, ticket(o)
+					}
 				}
 				return 404, gone
 			}},
