@@ -631,6 +631,24 @@ func TestZohoIsAskedForTheLatestTickets(t *testing.T) {
 	}
 }
 
+// These two show by its number what somebody has deleted, and say so.
+func TestADeletedTicketIsNone(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*system{glpi(), pipedrive()} {
+		d, server := s.open(t)
+		made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "By mistake"})
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		server.v.mu.Lock()
+		server.v.one(s.ticketKind, "id", made.ID)["deleted"] = true
+		server.v.mu.Unlock()
+		if got, err := d.ByNumber(t.Context(), made.Number); !errors.Is(err, fault.NotFound) {
+			t.Errorf("%s: got %+v, %v", s.name, got, wrong(err))
+		}
+	}
+}
+
 // In many countries people write the digits of a number in pairs, so that four of them do not stand together.
 func TestACallerIsFoundWhoseNumberIsWrittenInPairs(t *testing.T) {
 	t.Parallel()

@@ -398,7 +398,10 @@ func glpi() *system {
 	ticket := func(o object) any {
 		shown := object{"id": o["id"], "name": o["name"], "content": o["content"], "status": o["status"],
 			"priority": o["priority"], "date": plainTime(o["created"]), "date_mod": plainTime(o["updated"]),
-			"solvedate": nil, "closedate": nil}
+			"solvedate": nil, "closedate": nil, "is_deleted": 0}
+		if o["deleted"] == true {
+			shown["is_deleted"] = 1
+		}
 		if whole(o["status"]) >= 5 {
 			shown["solvedate"] = plainTime(o["updated"])
 		}
@@ -659,7 +662,8 @@ func pipedrive() *system {
 		return object{"id": o["id"], "subject": o["subject"], "type": o["type"], "owner_id": o["owner"],
 			"note": o["note"], "done": o["done"], "person_id": o["person"], "org_id": o["org"],
 			"add_time": stamp(o["created"]), "update_time": stamp(o["updated"]),
-			"marked_as_done_time": map[bool]any{true: stamp(o["updated"]), false: nil}[o["done"] == true]}
+			"marked_as_done_time": map[bool]any{true: stamp(o["updated"]), false: nil}[o["done"] == true],
+			"is_deleted":          o["deleted"] == true}
 	}
 	id := func(o object) any { return data(object{"id": o["id"]}) }
 	return &system{

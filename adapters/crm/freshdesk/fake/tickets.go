@@ -407,7 +407,8 @@ func (c call) list() (any, *refusal) {
 		if requester != 0 && t.requester != requester {
 			continue
 		}
-		if t.deleted == (filter == "deleted") && t.spam == (filter == "spam") && !changed(t).Before(since) && (c.options.Scope <= 1 || t.responder == Agent) {
+		listed := t.deleted == (filter == "deleted") && t.spam == (filter == "spam")
+		if listed && !changed(t).Before(since) && (c.options.Scope <= 1 || t.responder == Agent) {
 			seen = append(seen, t)
 		}
 	}
