@@ -174,6 +174,11 @@ func (n Number) Formats() []string {
 	}
 	national := phonenumbers.Format(own, phonenumbers.NATIONAL)           // (513) 555-7611, 0171 1234567
 	international := phonenumbers.Format(own, phonenumbers.INTERNATIONAL) // +1 513-555-7611, +49 171 1234567
+	// Of an Argentine mobile number, which is +54 9 11 2345-6789 abroad and 011 15-2345-6789 at home, the library
+	// writes the 9 in the place of the area code at home.
+	if parts := strings.SplitN(international, " ", 4); n.Compare(national) < National && len(parts) == 4 {
+		national = "0" + parts[2] + " 15-" + parts[3]
+	}
 	grouped := func(separator string) string {
 		return strings.Join(strings.FieldsFunc(national, isNoDigit), separator)
 	}
