@@ -603,6 +603,11 @@ func TestCallStarted(t *testing.T) {
 				`"from_number":"+12025550101","to_number":"+12025550199"}}`,
 			`{"call_inbound":{"dynamic_variables":` + variables + `}}`,
 		},
+		"retell, by SMS": {
+			"/alpha/agents/retell/call-started", `{"event":"chat_inbound","chat_inbound":{"agent_id":"a",` +
+				`"agent_version":1,"from_number":"+12025550101","to_number":"+12025550199"}}`,
+			`{"chat_inbound":{"dynamic_variables":` + variables + `}}`,
+		},
 		"elevenlabs": {
 			"/alpha/agents/elevenlabs/call-started", `{"caller_id":"+12025550101","agent_id":"a","called_number":` +
 				`"+12025550199","call_sid":"CA1"}`,

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -49,16 +50,18 @@ var platforms = map[string]platform{
 	"retell": {
 		within: 5 * time.Second,
 		number: func(r request) (string, error) {
-			var q struct {
-				Inbound struct {
-					From string `json:"from_number"`
-				} `json:"call_inbound"`
-			}
+			var q retellInbound
 			err := r.read(&q)
-			return q.Inbound.From, err
+			return cmp.Or(q.Call.From, q.Chat.From), err
 		},
-		answer: func(_ request, variables map[string]string) (any, error) {
-			return map[string]any{"call_inbound": map[string]any{"dynamic_variables": variables}}, nil
+		answer: func(r request, variables map[string]string) (any, error) {
+			var q retellInbound
+			err := r.read(&q)
+			group := "call_inbound"
+			if q.Event == "chat_inbound" {
+				group = q.Event
+			}
+			return map[string]any{group: map[string]any{"dynamic_variables": variables}}, err
 		},
 	},
 	"elevenlabs": {
@@ -93,6 +96,18 @@ var platforms = map[string]platform{
 			return map[string]any{"dynamic_variables": variables}, nil
 		},
 	},
+}
+
+// retellInbound is what Retell sends when a number is called, or gets an SMS, which it calls a chat. Its answer is
+// grouped likewise.
+type retellInbound struct {
+	Event string         `json:"event"`
+	Call  retellIncoming `json:"call_inbound"`
+	Chat  retellIncoming `json:"chat_inbound"`
+}
+
+type retellIncoming struct {
+	From string `json:"from_number"`
 }
 
 // callStarted answers with what an agent knows before its first word. Every variable is always there, and is
