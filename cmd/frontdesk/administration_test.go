@@ -551,6 +551,15 @@ func TestWhatRequestsDidIsFound(t *testing.T) {
 		if failed.text("requests", 0, "reason") != "PROVIDER_UNAVAILABLE" {
 			t.Errorf("the failed request is %s", failed.body)
 		}
+		for query, want := range map[string]string{
+			acme + "/requests?operation=listEvent":  "did you mean listEvents?",
+			"/alpha/admin/audit?action=book-meting": "did you mean book-meeting?",
+		} {
+			if refused := op.do(http.StatusUnprocessableEntity, http.MethodGet, query, ""); !strings.Contains(
+				string(refused.body), want) {
+				t.Errorf("GET %s: %s", query, refused.body)
+			}
+		}
 		story := op.do(http.StatusOK, http.MethodGet, acme+"/requests/"+failed.text("requests", 0, "id"), "")
 		if story.get("tries", 1) == nil || story.text("tries", 0, "outcome") != "unavailable" ||
 			fmt.Sprint(story.get("tries", 0, "exchanges", 0, "status")) != "503" {

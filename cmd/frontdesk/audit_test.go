@@ -151,6 +151,10 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 		strings.Contains(got, "create-tenant") {
 		t.Errorf("the newest:\n%s", got)
 	}
+	if _, said, code := d.do("", "audit", "list", "--action", "creat-key"); code != exitFailed ||
+		!strings.Contains(said, "did you mean create-key?") {
+		t.Errorf("an action that nobody can take: %d %s", code, said)
+	}
 	if _, _, code := d.do("", "audit", "list", "--limit", "0"); code != exitUsage {
 		t.Errorf("--limit 0: exit %d", code)
 	}

@@ -53,6 +53,7 @@ type Options struct {
 	ConnectURL  func(token string) string    // the URL of a connect link
 	RedirectURI func(callback string) string // the URI to register at the provider
 	AgentURL    func(platform, id string) string
+	Operations  []string // the ids of the operations that the log of requests has
 }
 
 // Service is the use cases of the admin interface. It is safe for concurrent use. Create it with [New].

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
 	"frontdesk/core/store"
 )
 
@@ -42,6 +43,9 @@ const (
 // ListAudit lists the newest changes.
 func (s *Service) ListAudit(ctx context.Context, c apikey.Caller, q AuditQuery) (AuditEntries, error) {
 	answer := AuditEntries{Entries: []AuditEntry{}}
+	if err := audit.CheckAction("query.action", q.Action); err != nil {
+		return answer, err
+	}
 	filter := store.AuditFilter{Tenant: q.Tenant, TenantID: c.Tenant.ID, Action: q.Action, Limit: q.Limit}
 	if q.Tenant != "" {
 		if err := reaches(c, q.Tenant); err != nil {

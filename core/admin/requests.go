@@ -2,11 +2,14 @@ package admin
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/requestlog"
+	"frontdesk/core/spelling"
 	"frontdesk/core/telemetry"
 	"frontdesk/core/tenant"
 )
@@ -91,6 +94,12 @@ func (s *Service) ListRequests(ctx context.Context, c apikey.Caller, q RequestQu
 	of, err := s.tenant(ctx, c, q.Tenant)
 	if err != nil {
 		return answer, err
+	}
+	if q.Operation != "" && !slices.Contains(s.opts.Operations, q.Operation) {
+		return answer, fault.InvalidFields(fault.Field{
+			Path: "query.operation", Message: "is none of " + strings.Join(s.opts.Operations, ", "),
+			Hint: spelling.Nearest(q.Operation, s.opts.Operations),
+		})
 	}
 	filter := requestlog.Filter{
 		TenantID: of.ID, RequestID: q.RequestID, KeyID: q.KeyID, Operation: q.Operation,

@@ -27,3 +27,14 @@ func Operations() []Described {
 	}
 	return all
 }
+
+// LoggedOperations returns the ids of the operations that the log of requests has.
+func LoggedOperations() []string {
+	var all []string
+	for _, op := range operations(Services{}) {
+		if op.Kind != "" {
+			all = append(all, op.ID)
+		}
+	}
+	return all
+}

@@ -219,7 +219,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/audit",
 			May: []string{
-				"core/durable", "core/fault", "core/pause", "core/secret", "core/store", "core/telemetry", "core/vault",
+				"core/durable", "core/fault", "core/pause", "core/secret", "core/spelling", "core/store", "core/telemetry",
+				"core/vault",
 			},
 			Tests: []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
 		},
@@ -326,8 +327,8 @@ func Walls() []Wall {
 			Folder: "core/admin",
 			May: []string{
 				"core/adapter", "core/apikey", "core/audit", "core/connection", "core/fault", "core/link",
-				"core/record", "core/requestlog", "core/service", "core/store", "core/telemetry", "core/tenant",
-				"core/vault", "core/webhook",
+				"core/record", "core/requestlog", "core/service", "core/spelling", "core/store", "core/telemetry",
+				"core/tenant", "core/vault", "core/webhook",
 			},
 			Tests: []string{"core/**"}, Why: "What the operator and tenants' administrators do.",
 		},

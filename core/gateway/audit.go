@@ -33,6 +33,9 @@ type AuditFilter struct {
 
 // Audit returns the newest changes that match the filter, at most Limit of them, oldest first.
 func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, error) {
+	if err := audit.CheckAction("action", f.Action); err != nil {
+		return nil, err
+	}
 	rows := store.AuditFilter{Tenant: f.Tenant, Action: f.Action, Limit: f.Limit}
 	if f.Since > 0 {
 		rows.Since = g.now().Add(-f.Since)

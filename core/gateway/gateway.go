@@ -194,6 +194,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
 		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },
 		AgentURL:    g.agentURL,
+		Operations:  api.LoggedOperations(),
 	})
 	g.openSignIn()
 	g.watch()
