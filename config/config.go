@@ -285,6 +285,11 @@ func (t *TLS) settle(d *decoder) {
 	case t.Certificate != "" && len(t.ACME.Domains) > 0:
 		d.wrong("server.tls.acme.domains", "cannot be used together with server.tls.certificate.")
 	}
+	for i, domain := range t.ACME.Domains {
+		if slices.Contains(t.ACME.Domains[:i], domain) {
+			d.wrong(fmt.Sprintf("server.tls.acme.domains[%d]", i), "is there already.")
+		}
+	}
 }
 
 // settle checks that the settings of an OpenID provider are complete, and resolves the secret.

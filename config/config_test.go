@@ -208,6 +208,8 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"an address for a domain", "server: {tls: {acme: {domains: [127.0.0.1]}}}",
 			"server.tls.acme.domains[0] must be a host name such as frontdesk.example.com, in small letters and " +
 				"without wildcards."},
+		{"a domain twice", "server: {tls: {acme: {domains: [a.example, a.example]}}}",
+			"server.tls.acme.domains[1] is there already."},
 		{"a plain ACME server", "server: {tls: {acme: {directory: 'http://ca.example/d'}}}",
 			"server.tls.acme.directory must be an https URL."},
 		{"no address for warnings", "server: {tls: {acme: {email: 'pat'}}}",

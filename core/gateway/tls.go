@@ -85,19 +85,21 @@ func (g *Gateway) examineCertificates(ctx context.Context) []Finding {
 			})
 		}
 	}
+	domains := g.config.Server.TLS.ACME.Domains
 	public, err := url.Parse(g.config.Server.PublicURL)
-	if err != nil || len(leaves) == 0 {
+	if err != nil || len(leaves)+len(domains) == 0 {
 		return findings
 	}
-	for _, leaf := range leaves {
-		if public.Scheme == "https" && leaf.VerifyHostname(public.Hostname()) == nil {
-			return findings
-		}
+	isPublic := func(domain string) bool { return strings.EqualFold(domain, public.Hostname()) }
+	covers := func(leaf *x509.Certificate) bool { return leaf.VerifyHostname(public.Hostname()) == nil }
+	if public.Scheme == "https" && (slices.ContainsFunc(domains, isPublic) || slices.ContainsFunc(leaves, covers)) {
+		return findings
 	}
 	return append(findings, Finding{
 		Subject: "certificate", Says: "no certificate is for server.public_url, " + g.config.Server.PublicURL,
-		Advice: "Set server.public_url to an https address whose host is in the certificate. If it is the address " +
-			"of a proxy with TLS of its own, give the gateway a certificate that has this host as well.",
+		Advice: "Set server.public_url to an https address whose host is in the certificate, or among " +
+			"server.tls.acme.domains. If it is the address of a proxy with TLS of its own, give the gateway a " +
+			"certificate that has this host as well.",
 	})
 }
 

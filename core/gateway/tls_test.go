@@ -179,6 +179,8 @@ func TestTheDoctorLooksAtTheCertificate(t *testing.T) {
 			want: []string{"no certificate is for server.public_url, http://127.0.0.1:8080"}},
 		{what: "nothing from ACME", acme: true, publicURL: "https://" + ownHost,
 			want: []string{"there is none for desk.example.com yet"}},
+		{what: "ACME for another host", acme: true, publicURL: "https://desk.exmaple.com",
+			want: []string{"there is none for desk.example.com yet", "no certificate is for server.public_url"}},
 		{what: "no file", publicURL: "https://" + ownHost, want: []string{"server.tls.certificate: "}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
