@@ -115,32 +115,31 @@ func (g *Gateway) WrongRows(ctx context.Context) ([]sealing.WrongRow, error) {
 }
 
 func (g *Gateway) examineRows(ctx context.Context) []Finding {
+	const subject = "rows"
 	wrong, err := g.WrongRows(ctx)
 	var records store.SealedRows
 	if err == nil {
 		records, err = g.store.Reseal(ctx, store.Rows{})
 	}
 	if err != nil {
-		return []Finding{{Subject: "rows", Says: fault.From(err).Detail,
-			Advice: "Check store.url and the database's own log."}}
+		return []Finding{fails(subject, fault.From(err).Detail, checkStore)}
 	}
 	var findings []Finding
 	if bad := records.Plain + records.Unreadable; bad > 0 {
-		findings = append(findings, Finding{Subject: "rows",
-			Says: fmt.Sprintf("%d of %d calls and documents cannot be opened", bad, bad+records.Sealed),
-			Advice: "Somebody changed them in the database, or they belong to another key set, or they are " +
-				"from before an upgrade. In the last case, run frontdesk migrate --adopt."})
+		findings = append(findings, fails(subject,
+			fmt.Sprintf("%d of %d calls and documents cannot be opened", bad, bad+records.Sealed),
+			"Somebody changed them in the database, or they belong to another key set, or they are from before an "+
+				"upgrade. In the last case, run frontdesk migrate --adopt."))
 	}
 	if len(wrong)+len(findings) == 0 {
-		return []Finding{{Subject: "rows", OK: true,
-			Says: "every connection, key and link is as the gateway wrote it, and what callers said is " +
-				"sealed"}}
+		return []Finding{fine(subject,
+			"every connection, key and link is as the gateway wrote it, and what callers said is sealed")}
 	}
 	for _, row := range wrong {
-		findings = append(findings, Finding{Subject: "rows", Says: row.String(),
-			Advice: "The gateway refuses this row. Find out who can write the database. Then enter the " +
-				"connection again, or revoke the key and create another. After an upgrade, or with a backup " +
-				"from before it, run frontdesk migrate --adopt."})
+		findings = append(findings, fails(subject, row.String(),
+			"The gateway refuses this row. Find out who can write the database. Then enter the connection again, or "+
+				"revoke the key and create another. After an upgrade, or with a backup from before it, run frontdesk "+
+				"migrate --adopt."))
 	}
 	return findings
 }

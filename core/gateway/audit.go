@@ -141,54 +141,47 @@ func (g *Gateway) knownHeads() ([]audit.Known, error) {
 const doctorRows = 10_000
 
 func (g *Gateway) examineAudit(ctx context.Context) Finding {
-	f := Finding{Subject: "audit"}
+	const subject = "audit"
 	known, err := g.knownHeads()
 	if err != nil {
-		f.Says, f.Advice = err.Error(), "Find out what happened to the file. Gateways write it as a whole."
-		return f
+		return fails(subject, err.Error(), "Find out what happened to the file. Gateways write it as a whole.")
 	}
 	report, err := g.audit.Verify(ctx, audit.VerifyOptions{Known: known, Last: doctorRows})
 	switch {
 	case err != nil:
-		f.Says, f.Advice = fault.From(err).Detail, "Check store.url and the database's own log."
+		return fails(subject, fault.From(err).Detail, checkStore)
 	case !report.Sound:
-		f.Says = report.Problem.String()
-		f.Advice = "Somebody changed the audit in the database, or replaced the database: by an older one, " +
-			"or by a copy of the file without what was in its -wal. If you did so on purpose, run frontdesk " +
-			"migrate --begin-anew; frontdesk backup and restore lose nothing. Otherwise run frontdesk audit " +
-			"verify, and find out who can write the database."
-	default:
-		f.OK, f.Says = true, fmt.Sprintf("intact, %d rows, %d not sealed yet", report.Head.Rows, report.Unsealed)
-		if report.Head.Rows > doctorRows {
-			f.Says += fmt.Sprintf(" (checked the last %d)", doctorRows)
-		}
-		if report.Boundary > 0 {
-			f.Says += fmt.Sprintf("; archived up to row %d", report.Boundary)
-		}
-		if behind, err := g.archivingIsBehind(ctx, report.Boundary); err == nil && behind {
-			f.Says += "; rows that are older than audit.keep are still in the database"
-			f.Advice = "See the gateway's log for \"the audit could not be archived\", or run frontdesk " +
-				"audit archive."
-		}
-		if g.config.Audit.Keep == 0 {
-			break
-		}
-		if err := audit.CheckFolder(g.config.Audit.ArchiveDir); err != nil {
-			f.Says += "; audit.archive_dir cannot be written to: " + err.Error()
-			f.Advice = "Give the user that runs frontdesk write permission there. Until then, no row leaves the database."
-		}
+		return fails(subject, report.Problem.String(),
+			"Somebody changed the audit in the database, or replaced the database: by an older one, or by a copy of the "+
+				"file without what was in its -wal. If you did so on purpose, run frontdesk migrate --begin-anew; frontdesk "+
+				"backup and restore lose nothing. Otherwise run frontdesk audit verify, and find out who can write the "+
+				"database.")
+	}
+	f := fine(subject, fmt.Sprintf("intact, %d rows, %d not sealed yet", report.Head.Rows, report.Unsealed))
+	if report.Head.Rows > doctorRows {
+		f.Says += fmt.Sprintf(" (checked the last %d)", doctorRows)
+	}
+	if report.Boundary > 0 {
+		f.Says += fmt.Sprintf("; archived up to row %d", report.Boundary)
+	}
+	if g.config.Audit.Keep == 0 {
+		return f
+	}
+	if behind, err := g.archivingIsBehind(ctx, report.Boundary); err == nil && behind {
+		f.Says += "; rows that are older than audit.keep are still in the database"
+		f.Advice = "See the gateway's log for \"the audit could not be archived\", or run frontdesk audit archive."
+	}
+	if err := audit.CheckFolder(g.config.Audit.ArchiveDir); err != nil {
+		f.Says += "; audit.archive_dir cannot be written to: " + err.Error()
+		f.Advice = "Give the user that runs frontdesk write permission there. Until then, no row leaves the database."
 	}
 	return f
 }
 
 // archivingIsBehind reports whether the oldest row should have been archived for more than a day.
 func (g *Gateway) archivingIsBehind(ctx context.Context, boundary int64) (bool, error) {
-	keep := g.config.Audit.Keep
-	if keep == 0 {
-		return false, nil
-	}
 	page, err := g.store.AuditChain(ctx, boundary, 1)
-	return len(page.Rows) > 0 && page.Rows[0].At.Before(g.now().Add(-keep-2*archiveEvery)), err
+	return len(page.Rows) > 0 && page.Rows[0].At.Before(g.now().Add(-g.config.Audit.Keep-2*archiveEvery)), err
 }
 
 // recordKey records a change of the key set. No transaction can include the key set's file.

@@ -85,16 +85,13 @@ func (g *Gateway) breakersOf(ctx context.Context, c connection.Connection) ([]st
 func (g *Gateway) examineBreakers(ctx context.Context) []Finding {
 	known, err := g.store.Breakers(ctx, g.now().Add(-breakersGone))
 	if err != nil {
-		return []Finding{{Subject: "circuit breakers", Says: "are not known: " + err.Error(),
-			Advice: "See that the database answers."}}
+		return []Finding{fails("circuit breakers", "are not known: "+err.Error(), "See that the database answers.")}
 	}
 	var found []Finding
 	for _, b := range known {
-		found = append(found, Finding{
-			Subject: "circuit breaker of " + b.Level + " " + b.Subject, OK: true,
-			Says:   fmt.Sprintf("is %s at the replica %s since %s", b.State, b.Replica, b.Since.Format(time.RFC3339)),
-			Advice: "The provider does not answer, or the replica does not reach it. It is tried again by itself.",
-		})
+		found = append(found, warns("circuit breaker of "+b.Level+" "+b.Subject,
+			fmt.Sprintf("is %s at the replica %s since %s", b.State, b.Replica, b.Since.Format(time.RFC3339)),
+			"The provider does not answer, or the replica does not reach it. It is tried again by itself."))
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,22 @@ type Finding struct {
 	Says    string `json:"says"`             // what was found
 	Advice  string `json:"advice,omitempty"` // what to do, unless the level is LevelOK
 }
+
+// fine returns a finding that all is well.
+func fine(subject, says string) Finding { return Finding{Subject: subject, OK: true, Says: says} }
+
+// warns returns a finding that something works, and should be looked after.
+func warns(subject, says, advice string) Finding {
+	return Finding{Subject: subject, OK: true, Says: says, Advice: advice}
+}
+
+// fails returns a finding that something does not work, or is not safe.
+func fails(subject, says, advice string) Finding {
+	return Finding{Subject: subject, Says: says, Advice: advice}
+}
+
+// checkStore is the advice if a check could not read the store.
+const checkStore = "Check store.url and the database's own log."
 
 // Level says how bad a finding is.
 type Level string
@@ -99,7 +116,7 @@ const (
 // providers. With repair, it also corrects phone numbers that differ from their provider's account.
 func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) ([]Finding, error) {
 	findings := slices.Concat(
-		of(CheckPublicURL, g.examinePublicURL(ctx)...),
+		of(CheckPublicURL, g.examinePublicURL(ctx)),
 		of(CheckCertificate, g.examineCertificates(ctx)...),
 		of(CheckListeners, g.examineListeners()),
 		of(CheckEgress, g.examineEgress()...),
@@ -163,18 +180,11 @@ func Unusable(err error) []Finding {
 				says += " " + field.Path + " " + field.Text()
 			}
 		}
-		return of(CheckConfiguration, Finding{Subject: "start", Says: says,
-			Advice: "Correct this first. No other check could be made."})
+		return of(CheckConfiguration, fails("start", says, "Correct this first. No other check could be made."))
 	}
 	var findings []Finding
 	for _, f := range wrong.Faults {
-		subject := "configuration"
-		switch {
-		case f.Key != "":
-			subject = f.Key
-		case f.Variable != "":
-			subject = f.Variable
-		}
+		subject := cmp.Or(f.Key, f.Variable, "configuration")
 		from := "the configuration"
 		switch {
 		case f.Variable != "":
@@ -182,9 +192,8 @@ func Unusable(err error) []Finding {
 		case wrong.Source != "":
 			from = wrong.Source
 		}
-		findings = append(findings, Finding{Subject: subject, Says: f.Message,
-			Advice: "Correct it in " + from + ". config/frontdesk.example.yaml has every key. " +
-				"No other check could be made."})
+		findings = append(findings, fails(subject, f.Message, "Correct it in "+from+
+			". config/frontdesk.example.yaml has every key. No other check could be made."))
 	}
 	return of(CheckConfiguration, findings...)
 }
@@ -199,80 +208,61 @@ func detailOf(err error) string {
 }
 
 func (g *Gateway) examineStore(ctx context.Context) Finding {
-	f := Finding{Subject: "store", OK: true, Says: "reachable, intact and up to date"}
+	const subject = "store"
 	if err := g.checkDatabase(ctx); err != nil {
-		return Finding{Subject: "store", Says: detailOf(err),
-			Advice: "Check store.url, the database's " +
-				"own log, and that the database is the one that this gateway used last."}
+		return fails(subject, detailOf(err), "Check store.url, the database's own log, and that the database is the one "+
+			"that this gateway used last.")
 	}
 	pending, err := g.store.Pending(ctx)
 	if err == nil && pending > 0 {
-		return Finding{
-			Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending),
-			Advice: "Run frontdesk migrate. frontdesk serve does this at its start.",
-		}
+		return fails(subject, fmt.Sprintf("%d migrations are not applied", pending),
+			"Run frontdesk migrate. frontdesk serve does this at its start.")
 	}
 	if err == nil {
 		err = g.store.Check(ctx)
 	}
-	if err == nil {
-		if err = g.store.Probe(ctx); err != nil {
-			return Finding{Subject: "store", Says: "accepts no writes: " + detailOf(err),
-				Advice: "Make room on its disk, or let store.url lead to the primary server."}
-		}
-	}
 	if err != nil {
-		f.OK, f.Says = false, detailOf(err)
-		f.Advice = "Check store.url and the database's own log. A damaged file is replaced by: frontdesk " +
-			"restore"
+		return fails(subject, detailOf(err), checkStore+" A damaged file is replaced by: frontdesk restore")
 	}
-	return f
+	if err := g.store.Probe(ctx); err != nil {
+		return fails(subject, "accepts no writes: "+detailOf(err),
+			"Make room on its disk, or let store.url lead to the primary server.")
+	}
+	return fine(subject, "reachable, intact and up to date")
 }
 
 // examineClock compares the clock with those of the database and of the file system, and with earliestNow.
 // Tokens, dedupe windows and "now" in a request's window all depend on the clock.
 func (g *Gateway) examineClock(ctx context.Context) Finding {
-	f := Finding{Subject: "clock", OK: true, Says: g.now().UTC().Format(time.RFC3339)}
+	const subject = "clock"
+	now := g.now().UTC().Format(time.RFC3339)
 	file, err := os.CreateTemp(g.config.DataDir, ".clock-*")
 	if err != nil {
-		return Finding{
-			Subject: "clock", Says: "data_dir is not writable: " + err.Error(),
-			Advice: "Give the user that runs frontdesk write permission there.",
-		}
+		return fails(subject, "data_dir is not writable: "+err.Error(),
+			"Give the user that runs frontdesk write permission there.")
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
 	info, err := file.Stat()
-	switch skew := g.now().Sub(infoTime(info, g.now())); {
-	case err != nil:
-		f.OK, f.Says, f.Advice = false, err.Error(), "Check the volume that holds data_dir."
-	case g.now().Year() < earliestNow:
-		f.OK, f.Advice = false, "The clock is years behind. Run a time service such as chrony or "+
-			"systemd-timesyncd."
-		return f
-	case skew.Abs() > mostSkew:
-		return clockFinding("the file system", skew)
+	if err != nil {
+		return fails(subject, err.Error(), "Check the volume that holds data_dir.")
+	}
+	if g.now().Year() < earliestNow {
+		return fails(subject, now, "The clock is years behind. Run a time service such as chrony or systemd-timesyncd.")
+	}
+	if skew := g.now().Sub(info.ModTime()); skew.Abs() > mostSkew {
+		return differs(subject, "the file system", skew)
 	}
 	// examineStore reports a database that does not respond.
 	if there, err := g.store.Clock(ctx); err == nil && g.now().Sub(there).Abs() > mostSkew {
-		return clockFinding("the database", g.now().Sub(there))
+		return differs(subject, "the database", g.now().Sub(there))
 	}
-	return f
+	return fine(subject, now)
 }
 
-func clockFinding(whose string, skew time.Duration) Finding {
-	return Finding{
-		Subject: "clock", Says: fmt.Sprintf("differs by %s from the clock of %s",
-			skew.Round(time.Millisecond), whose),
-		Advice: "Run a time service on both machines.",
-	}
-}
-
-func infoTime(info os.FileInfo, otherwise time.Time) time.Time {
-	if info == nil {
-		return otherwise
-	}
-	return info.ModTime()
+func differs(subject, whose string, skew time.Duration) Finding {
+	return fails(subject, fmt.Sprintf("differs by %s from the clock of %s", skew.Round(time.Millisecond), whose),
+		"Run a time service on both machines.")
 }
 
 func (g *Gateway) examineKeys(ctx context.Context) []Finding {
@@ -281,29 +271,26 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 	var findings []Finding
 	switch {
 	case err != nil:
-		findings = append(findings, Finding{Subject: subject, Says: fault.From(err).Detail,
-			Advice: "Restore the key set that the credentials were sealed with."})
+		findings = append(findings, fails(subject, fault.From(err).Detail,
+			"Restore the key set that the credentials were sealed with."))
 	case len(missing) > 0:
-		findings = append(findings, Finding{Subject: subject,
-			Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set",
-				used[missing[0]], missing[0]),
-			Advice: "Restore the key set that holds this key, or enter those credentials again."})
+		findings = append(findings, fails(subject,
+			fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", used[missing[0]], missing[0]),
+			"Restore the key set that holds this key, or enter those credentials again."))
 	default:
-		findings = append(findings, Finding{Subject: subject, OK: true,
-			Says: fmt.Sprintf("every credential can be opened; keys: %d", len(g.vault.Status()))})
-		if former := former(used, g.vault.Status()); former > 0 {
-			findings = append(findings, Finding{Subject: subject, OK: true,
-				Says: fmt.Sprintf("%d credentials are sealed with a former key: a rotation is running, or was "+
-					"interrupted", former),
-				Advice: "If no rotation is running, run frontdesk keyset rotate, " + prepareFirst + ". Until then, the former " +
-					"key is needed."})
+		keys := g.vault.Status()
+		findings = append(findings, fine(subject, fmt.Sprintf("every credential can be opened; keys: %d", len(keys))))
+		if former := former(used, keys); former > 0 {
+			findings = append(findings, warns(subject,
+				fmt.Sprintf("%d credentials are sealed with a former key: a rotation is running, or was interrupted", former),
+				"If no rotation is running, run frontdesk keyset rotate, "+prepareFirst+". Until then, the former key is "+
+					"needed."))
 		}
 	}
 	findings = append(findings, g.examineKEK(ctx)...)
 	if left := g.vault.Interrupted(); left != "" {
-		findings = append(findings, Finding{Subject: subject, OK: true,
-			Says:   left + " is there: a rotation is running, or was interrupted",
-			Advice: "If no rotation is running, remove the file. Until then, the key set cannot be rotated."})
+		findings = append(findings, warns(subject, left+" is there: a rotation is running, or was interrupted",
+			"If no rotation is running, remove the file. Until then, the key set cannot be rotated."))
 	}
 	return findings
 }

@@ -21,7 +21,7 @@ func (g *Gateway) ExamineAgents(ctx context.Context, platform, tenantName string
 	}
 	client := g.outside // platforms differ in whether they follow redirects, and it follows none
 	defer client.CloseIdleConnections()
-	findings, found := of(CheckPublicURL, g.examinePublicURL(ctx)...), false
+	findings, found := of(CheckPublicURL, g.examinePublicURL(ctx)), false
 	before := len(findings)
 	for _, t := range tenants {
 		if tenantName != "" && t.Name != tenantName {
@@ -42,10 +42,8 @@ func (g *Gateway) ExamineAgents(ctx context.Context, platform, tenantName string
 	case tenantName != "" && !found:
 		return findings, fault.Newf(fault.NotFound, "TENANT_NOT_FOUND", "There is no tenant %q.", tenantName)
 	case len(findings) == before:
-		findings = append(findings, of(CheckAgent, Finding{
-			Subject: "platform " + platform, Says: "no voice agent is at this platform",
-			Advice: "Add one with: frontdesk agent add --tenant NAME --platform " + platform,
-		})...)
+		findings = append(findings, of(CheckAgent, fails("platform "+platform, "no voice agent is at this platform",
+			"Add one with: frontdesk agent add --tenant NAME --platform "+platform))...)
 	}
 	return findings, nil
 }
@@ -53,40 +51,33 @@ func (g *Gateway) ExamineAgents(ctx context.Context, platform, tenantName string
 func (g *Gateway) examineAgent(
 	ctx context.Context, client *http.Client, tenantName string, a apikey.VoiceAgent,
 ) Finding {
-	f := Finding{Subject: "agent " + tenantName + "/" + a.Label}
+	subject := "agent " + tenantName + "/" + a.Label
 	agent, err := g.callers.Agent(ctx, a.ID)
 	if err != nil {
-		f.Says, f.Advice = fault.From(err).Detail, "Remove the agent, and add it again."
-		return f
+		return fails(subject, fault.From(err).Detail, "Remove the agent, and add it again.")
 	}
 	probe := agents.Probe{
 		Client: client, Platform: a.Platform, Now: g.now, Signing: agent.Signing,
 		Address: g.agentURL(a.Platform, a.ID),
 	}
 	if err := probe.Forge(ctx); err != nil {
-		f.Says = probe.Address + ": " + err.Error()
-		f.Advice = "Check that frontdesk serve runs, and that server.public_url leads to it: the name, the " +
-			"proxy and the certificate. The proxy must pass on paths below /alpha/agents."
-		return f
+		return fails(subject, probe.Address+": "+err.Error(),
+			"Check that frontdesk serve runs, and that server.public_url leads to it: the name, the proxy and the "+
+				"certificate. The proxy must pass on paths below /alpha/agents.")
 	}
 	if len(agent.Signing) == 0 {
-		f.OK, f.Says = true, probe.Address+" answers, and asks for an API key: the agent has no signing "+
-			"secret"
-		return f
+		return fine(subject, probe.Address+" answers, and asks for an API key: the agent has no signing secret")
 	}
 	took, err := probe.Ring(ctx)
 	if err != nil {
-		f.Says = probe.Address + ": " + err.Error()
-		f.Advice = "If a proxy changes bodies or takes headers away, let it not. Otherwise look at: frontdesk " +
-			"request list --tenant " + tenantName
-		return f
+		return fails(subject, probe.Address+": "+err.Error(),
+			"If a proxy changes bodies or takes headers away, let it not. Otherwise look at: frontdesk request list "+
+				"--tenant "+tenantName)
 	}
 	var times []string
 	for _, t := range took {
 		times = append(times, t.Round(time.Millisecond).String())
 	}
-	f.OK = true
-	f.Says = fmt.Sprintf("%s answers what the platform signs (in %s), and refuses what it does not",
-		probe.Address, strings.Join(times, " and "))
-	return f
+	return fine(subject, fmt.Sprintf("%s answers what the platform signs (in %s), and refuses what it does not",
+		probe.Address, strings.Join(times, " and ")))
 }

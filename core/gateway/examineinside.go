@@ -50,22 +50,22 @@ func (g *Gateway) examineVolume() []Finding {
 }
 
 func examineVolume(path string, v volume, isSQLite bool) Finding {
-	f := Finding{Subject: "volume of " + path, OK: true, Says: fmt.Sprintf("%d MiB are free",
-		v.freeBytes>>20)}
+	subject, says := "volume of "+path, fmt.Sprintf("%d MiB are free", v.freeBytes>>20)
 	switch {
 	case v.network != "" && isSQLite:
-		f.OK, f.Says = false, "the SQLite database is on a network file system ("+v.network+")"
-		f.Advice = "Move data_dir to a disk of this machine, or use PostgreSQL (store.url). Locks and the " +
-			"write-ahead log of SQLite do not work across machines."
+		return fails(subject, "the SQLite database is on a network file system ("+v.network+")",
+			"Move data_dir to a disk of this machine, or use PostgreSQL (store.url). Locks and the write-ahead log of "+
+				"SQLite do not work across machines.")
 	case v.freeBytes < leastFree:
-		f.OK, f.Advice = false, "Make room now. Without it, no call that changes something is accepted."
+		return fails(subject, says, "Make room now. Without it, no call that changes something is accepted.")
 	case v.files > 0 && v.freeFiles < leastFiles:
-		f.OK, f.Says = false, fmt.Sprintf("only %d files can still be created", v.freeFiles)
-		f.Advice = "Remove files from the volume, or enlarge it."
+		return fails(subject, fmt.Sprintf("only %d files can still be created", v.freeFiles),
+			"Remove files from the volume, or enlarge it.")
 	case v.freeBytes < littleFree && v.freeBytes < v.allBytes/littleOfFree:
-		f.Advice = "Make room, or keep less: request_log.per_tenant, request_log.keep, idempotency.keep."
+		return warns(subject, says,
+			"Make room, or keep less: request_log.per_tenant, request_log.keep, idempotency.keep.")
 	}
-	return f
+	return fine(subject, says)
 }
 
 const (
@@ -83,8 +83,7 @@ func (g *Gateway) examineCalls(ctx context.Context) []Finding {
 	never := now.Add(365 * 24 * time.Hour)
 	rows, err := g.store.UnsettledIntents(ctx, now.Add(-calmAfter), never, mostCalls)
 	if err != nil {
-		return []Finding{{Subject: subject, Says: fault.From(err).Detail,
-			Advice: "Check store.url and the database's own log."}}
+		return []Finding{fails(subject, fault.From(err).Detail, checkStore)}
 	}
 	cutOff, unknown := 0, 0
 	for _, i := range rows {
@@ -97,19 +96,17 @@ func (g *Gateway) examineCalls(ctx context.Context) []Finding {
 	}
 	var findings []Finding
 	if cutOff > 0 {
-		findings = append(findings, Finding{Subject: subject,
-			Says: fmt.Sprintf("%d calls were cut off, and nobody carries on with them", cutOff),
-			Advice: "Start frontdesk serve. It settles them, and finds out what became of them at the " +
-				"provider."})
+		findings = append(findings, fails(subject,
+			fmt.Sprintf("%d calls were cut off, and nobody carries on with them", cutOff),
+			"Start frontdesk serve. It settles them, and finds out what became of them at the provider."))
 	}
 	if unknown > 0 {
-		findings = append(findings, Finding{Subject: subject, OK: true,
-			Says: fmt.Sprintf("the outcome of %d calls is unknown", unknown),
-			Advice: "Look at frontdesk request list --tenant NAME --failed, and in the provider's account for " +
-				"what these calls asked for."})
+		findings = append(findings, warns(subject, fmt.Sprintf("the outcome of %d calls is unknown", unknown),
+			"Look at frontdesk request list --tenant NAME --failed, and in the provider's account for what these calls "+
+				"asked for."))
 	}
 	if len(findings) == 0 {
-		findings = append(findings, Finding{Subject: subject, OK: true, Says: "every change has an outcome"})
+		findings = append(findings, fine(subject, "every change has an outcome"))
 	}
 	return findings
 }
@@ -120,58 +117,50 @@ func (g *Gateway) examineWebhooks(ctx context.Context) []Finding {
 	all, err := g.webhooks.List(ctx)
 	oldest, failed := g.store.OldestWaiting(ctx)
 	if err = errors.Join(err, failed); err != nil {
-		return []Finding{{Subject: subject, Says: fault.From(err).Detail,
-			Advice: "Check store.url and the database's own log."}}
+		return []Finding{fails(subject, fault.From(err).Detail, checkStore)}
 	}
 	var findings []Finding
 	for _, w := range all {
 		if !w.DisabledAt.IsZero() {
-			findings = append(findings, Finding{Subject: "webhook " + w.ID, OK: true,
-				Says: "its receiver answered 410, so it is sent nothing since " +
-					"" + w.DisabledAt.UTC().Format(time.RFC3339),
-				Advice: "Remove it with frontdesk webhook remove " + w.ID + ", and add it again if the " +
-					"receiver is to have events."})
+			findings = append(findings, warns("webhook "+w.ID,
+				"its receiver answered 410, so it is sent nothing since "+w.DisabledAt.UTC().Format(time.RFC3339),
+				"Remove it with frontdesk webhook remove "+w.ID+", and add it again if the receiver is to have events."))
 		}
 	}
 	if !oldest.IsZero() && g.now().Sub(oldest) > tardyAfter {
-		findings = append(findings, Finding{Subject: subject, OK: true,
-			Says: fmt.Sprintf("an event waits for %s", g.now().Sub(oldest).Round(time.Minute)),
-			Advice: "See why with frontdesk webhook deliveries. If nothing was tried lately, start " +
-				"frontdesk serve."})
+		findings = append(findings, warns(subject,
+			fmt.Sprintf("an event waits for %s", g.now().Sub(oldest).Round(time.Minute)),
+			"See why with frontdesk webhook deliveries. If nothing was tried lately, start frontdesk serve."))
 	}
 	if len(findings) == 0 && len(all) > 0 {
-		findings = append(findings, Finding{Subject: subject, OK: true, Says: "no event waits for long"})
+		findings = append(findings, fine(subject, "no event waits for long"))
 	}
 	return findings
 }
 
 // examineTenant reports what keeps a tenant's agents from its connections.
-func (g *Gateway) examineTenant(ctx context.Context, name string,
-	connections []connection.Connection) []Finding {
+func (g *Gateway) examineTenant(
+	ctx context.Context, name string, connections []connection.Connection,
+) []Finding {
 	subject := "tenant " + name
 	var findings []Finding
-	warn := func(says, advice string) {
-		findings = append(findings, Finding{Subject: subject, OK: true, Says: says, Advice: advice})
-	}
 	if len(connections) == 0 {
-		findings = append(findings, Finding{Subject: subject, Says: "has no connection",
-			Advice: "Add one with: frontdesk connection add --tenant " + name +
-				" --kind calendar --provider caldav ..."})
+		findings = append(findings, fails(subject, "has no connection",
+			"Add one with: frontdesk connection add --tenant "+name+" --kind calendar --provider caldav ..."))
 	}
 	for _, kind := range adapter.Kinds() {
 		ofKind := func(c connection.Connection) bool { return c.Kind == kind }
 		isDefault := func(c connection.Connection) bool { return c.Kind == kind && c.IsDefault }
 		if slices.ContainsFunc(connections, ofKind) && !slices.ContainsFunc(connections, isDefault) {
-			warn(fmt.Sprintf("has no default %s connection, so keys that are bound to none cannot use one",
-				kind),
-				"Make one the default: repeat its frontdesk connection add with --default.")
+			findings = append(findings, warns(subject,
+				fmt.Sprintf("has no default %s connection, so keys that are bound to none cannot use one", kind),
+				"Make one the default: repeat its frontdesk connection add with --default."))
 		}
 	}
 	keys, err := g.keys.List(ctx, name)
 	agents, failed := g.keys.ListAgents(ctx, name)
 	if err = errors.Join(err, failed); err != nil {
-		return append(findings, Finding{Subject: subject, Says: fault.From(err).Detail,
-			Advice: "Check store.url and the database's own log."})
+		return append(findings, fails(subject, fault.From(err).Detail, checkStore))
 	}
 	now, valid := g.now(), 0
 	for _, k := range keys {
@@ -180,19 +169,18 @@ func (g *Gateway) examineTenant(ctx context.Context, name string,
 		}
 		valid++
 		if !k.EndsAt.IsZero() && now.Sub(k.LastUsedAt) < rolledAfter {
-			warn(fmt.Sprintf("the API key %s ends %s, and is still used", k.ID,
-				k.EndsAt.UTC().Format(time.RFC3339)),
-				"Give its callers the key that has taken its place.")
+			findings = append(findings, warns(subject,
+				fmt.Sprintf("the API key %s ends %s, and is still used", k.ID, k.EndsAt.UTC().Format(time.RFC3339)),
+				"Give its callers the key that has taken its place."))
 		}
 	}
 	if valid+len(agents) == 0 && len(connections) > 0 {
-		warn("has no API key and no voice agent, so nobody can call",
-			"Create one with: frontdesk key create --tenant "+name)
+		findings = append(findings, warns(subject, "has no API key and no voice agent, so nobody can call",
+			"Create one with: frontdesk key create --tenant "+name))
 	}
 	if len(findings) == 0 {
-		findings = append(findings, Finding{Subject: subject, OK: true,
-			Says: fmt.Sprintf("connections: %d; API keys: %d; voice agents: %d", len(connections), valid,
-				len(agents))})
+		findings = append(findings, fine(subject,
+			fmt.Sprintf("connections: %d; API keys: %d; voice agents: %d", len(connections), valid, len(agents))))
 	}
 	return findings
 }
@@ -200,25 +188,21 @@ func (g *Gateway) examineTenant(ctx context.Context, name string,
 func (g *Gateway) examineConnection(ctx context.Context, tenantName string, c connection.Connection) Finding {
 	ctx, cancel := context.WithTimeout(ctx, doctorWait)
 	defer cancel()
-	f := Finding{Subject: "connection " + tenantName + "/" + c.Name}
+	subject := "connection " + tenantName + "/" + c.Name
 	v, err := g.connections.Verify(ctx, tenantName, c.Name)
 	if err != nil {
-		f.Says, f.Advice = fault.From(err).Detail,
-			"Check the connection's settings, and whether this machine can reach the provider."
-		return f
+		return fails(subject, fault.From(err).Detail,
+			"Check the connection's settings, and whether this machine can reach the provider.")
 	}
-	f.OK, f.Says, f.Advice = v.OK, strings.Join(strings.Fields("works "+v.Email+" "+v.Name), " "), v.Advice
 	if !v.OK {
-		f.Says = v.Problem
-		return f
+		return fails(subject, v.Problem, v.Advice)
 	}
+	f := fine(subject, strings.Join(strings.Fields("works "+v.Email+" "+v.Name), " "))
 	if ends, err := g.tokens.RefreshEnds(ctx, c.TenantID, c.ID); err == nil && !ends.IsZero() &&
 		ends.Sub(g.now()) < endsSoon {
 		f.Says += ", until its authorization ends at " + ends.UTC().Format(time.RFC3339)
-		f.Advice = fmt.Sprintf("Have the customer connect the account again: frontdesk connect-link "+
-			"--tenant %s "+
-			"--provider %s --name %s. At Google, publish the app: while it is in testing, each consent "+
-			"ends after "+
+		f.Advice = fmt.Sprintf("Have the customer connect the account again: frontdesk connect-link --tenant %s "+
+			"--provider %s --name %s. At Google, publish the app: while it is in testing, each consent ends after "+
 			"seven days.", tenantName, c.Provider, c.Name)
 	}
 	return f

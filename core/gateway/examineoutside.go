@@ -33,87 +33,71 @@ func outsideClient() *http.Client {
 }
 
 // examinePublicURL asks whether server.public_url leads to a gateway with this key set.
-func (g *Gateway) examinePublicURL(ctx context.Context) []Finding {
+func (g *Gateway) examinePublicURL(ctx context.Context) Finding {
 	address := g.config.Server.PublicURL
-	f := Finding{Subject: "public_url", OK: true, Says: "public_url is " + address}
+	const subject = "public_url"
+	says := "public_url is " + address
 	public, err := url.Parse(address)
 	if err != nil {
-		return []Finding{{Subject: f.Subject, Says: "public_url is no address",
-			Advice: "Correct server.public_url."}}
+		return fails(subject, "public_url is no address", "Correct server.public_url.")
 	}
 	isLoopback := isLoopbackHost(public.Hostname())
 	if public.Scheme != "https" && !isLoopback {
-		f.OK, f.Advice = false, "Put a proxy with TLS in front, or set server.tls. Set server.public_url to the "+
-			"https address. API keys must not travel unencrypted."
-		return []Finding{f}
+		return fails(subject, says, "Put a proxy with TLS in front, or set server.tls. Set server.public_url to the "+
+			"https address. API keys must not travel unencrypted.")
 	}
 	if isLoopback && strings.HasSuffix(g.config.Server.Listen, ":0") {
-		f.Says += "; server.listen names no port, so it was not asked"
-		return []Finding{f}
+		return fine(subject, says+"; server.listen names no port, so it was not asked")
 	}
-	return []Finding{g.askPublicURL(ctx, f, isLoopback)}
-}
-
-func (g *Gateway) askPublicURL(ctx context.Context, f Finding, isLoopback bool) Finding {
 	nonce := rand.Text()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.config.Server.PublicURL+"/healthz", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/healthz", nil)
 	if err != nil {
-		f.OK, f.Says, f.Advice = false, err.Error(), "Correct server.public_url."
-		return f
+		return fails(subject, err.Error(), "Correct server.public_url.")
 	}
 	r.Header.Set(nonceHeader, nonce)
 	r.Header.Set("Cache-Control", "no-store")
 	answer, err := g.outside.Do(r)
 	if err != nil {
-		return unreachablePublicURL(f, err, isLoopback)
+		return unreachable(subject, says, err, isLoopback)
 	}
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10))
 	switch {
 	case g.proves(nonce, answer.Header.Get(proofHeader)):
-		f.Says += ", and leads to this gateway"
 	case answer.Header.Get(proofHeader) != "":
-		f.OK, f.Says = false, f.Says+" and leads to a gateway with another key set"
-		f.Advice = "Give every replica the same key set (secrets.keyset), and let the proxy lead to this " +
-			"gateway."
-		return f
+		return fails(subject, says+" and leads to a gateway with another key set",
+			"Give every replica the same key set (secrets.keyset), and let the proxy lead to this gateway.")
 	default:
-		f.OK, f.Says = false, fmt.Sprintf("%s, but what answers there (with status %d) is not this gateway",
-			f.Says, answer.StatusCode)
-		f.Advice = "Let the name and the proxy of server.public_url lead to server.listen. The proxy must " +
-			"pass on every path and all headers, and must not cache /healthz."
-		return f
+		return fails(subject,
+			fmt.Sprintf("%s, but what answers there (with status %d) is not this gateway", says, answer.StatusCode),
+			"Let the name and the proxy of server.public_url lead to server.listen. The proxy must pass on every path "+
+				"and all headers, and must not cache /healthz.")
 	}
+	says += ", and leads to this gateway"
 	if answer.TLS != nil && len(answer.TLS.PeerCertificates) > 0 {
 		if leaf := answer.TLS.PeerCertificates[0]; certificate.IsDue(leaf, g.now()) {
-			f.Says += "; its certificate ends " + leaf.NotAfter.UTC().Format(time.DateOnly)
-			f.Advice = "Renew the certificate, and find out why that did not happen by itself."
+			return warns(subject, says+"; its certificate ends "+leaf.NotAfter.UTC().Format(time.DateOnly),
+				"Renew the certificate, and find out why that did not happen by itself.")
 		}
 	}
-	return f
+	return fine(subject, says)
 }
 
-// unreachablePublicURL returns the finding about an address that nobody answers at.
-func unreachablePublicURL(f Finding, err error, isLoopback bool) Finding {
-	var untrusted *tls.CertificateVerificationError
-	var unknown *net.DNSError
-	switch {
-	case errors.As(err, &untrusted):
-		f.OK, f.Says = false, f.Says+", and its certificate is not accepted: "+untrusted.Err.Error()
-		f.Advice = "Install a certificate for this name with its whole chain, by an authority that callers " +
-			"trust."
-	case errors.As(err, &unknown):
-		f.OK, f.Says = false, f.Says+", a name that DNS does not know"
-		f.Advice = "Add the name to DNS, or correct server.public_url."
-	case isLoopback && errors.Is(err, syscall.ECONNREFUSED):
-		f.Says += ", where nobody listens now"
-		f.Advice = "Start frontdesk serve."
-	default:
-		f.OK, f.Says = false, f.Says+", which does not answer"
-		f.Advice = "Check that frontdesk serve runs, that the proxy leads to it, and that no firewall is " +
-			"in between."
+// unreachable returns the finding about an address that nobody answers at.
+func unreachable(subject, says string, err error, isLoopback bool) Finding {
+	if untrusted, is := errors.AsType[*tls.CertificateVerificationError](err); is {
+		return fails(subject, says+", and its certificate is not accepted: "+untrusted.Err.Error(),
+			"Install a certificate for this name with its whole chain, by an authority that callers trust.")
 	}
-	return f
+	if _, is := errors.AsType[*net.DNSError](err); is {
+		return fails(subject, says+", a name that DNS does not know",
+			"Add the name to DNS, or correct server.public_url.")
+	}
+	if isLoopback && errors.Is(err, syscall.ECONNREFUSED) {
+		return warns(subject, says+", where nobody listens now", "Start frontdesk serve.")
+	}
+	return fails(subject, says+", which does not answer",
+		"Check that frontdesk serve runs, that the proxy leads to it, and that no firewall is in between.")
 }
 
 func isLoopbackHost(host string) bool {
@@ -126,19 +110,19 @@ func isLoopbackHost(host string) bool {
 
 // examineListeners reports addresses that let more in than the proxy.
 func (g *Gateway) examineListeners() Finding {
-	f := Finding{Subject: "listeners", OK: true, Says: "API at " + g.config.Server.Listen}
+	const subject = "listeners"
+	says := "API at " + g.config.Server.Listen
 	if g.config.Server.OpsListen == "" {
-		return f
+		return fine(subject, says)
 	}
-	f.Says += ", metrics at " + g.config.Server.OpsListen
+	says += ", metrics at " + g.config.Server.OpsListen
 	host, _, err := net.SplitHostPort(g.config.Server.OpsListen)
-	if addr, parsed := netip.ParseAddr(host); err == nil && (host == "" || parsed == nil &&
-		addr.IsUnspecified()) {
-		f.Says += ", which is every interface of this machine"
-		f.Advice = "Metrics need no key. Set server.ops_listen to a loopback or private address, or make sure " +
-			"that only your monitoring reaches its port."
+	if addr, parsed := netip.ParseAddr(host); err == nil && (host == "" || parsed == nil && addr.IsUnspecified()) {
+		return warns(subject, says+", which is every interface of this machine",
+			"Metrics need no key. Set server.ops_listen to a loopback or private address, or make sure that only your "+
+				"monitoring reaches its port.")
 	}
-	return f
+	return fine(subject, says)
 }
 
 // widest is the shortest prefix of a network that is no warning.
@@ -152,40 +136,39 @@ func (g *Gateway) examineEgress() []Finding {
 	const key = "egress.allow"
 	allowed, err := networks(g.config.Egress.Allow)
 	if err != nil {
-		return []Finding{{Subject: key, Says: err.Error(), Advice: "Correct it in the configuration."}}
+		return []Finding{fails(key, err.Error(), "Correct it in the configuration.")}
 	}
 	var findings []Finding
 	for _, p := range allowed {
-		f := Finding{Subject: key, OK: true, Says: p.String()}
-		wide := p.Bits() < widestIPv4
-		if p.Addr().Is6() {
-			wide = p.Bits() < widestIPv6
-		}
-		switch {
-		case p.Bits() == 0:
-			f.OK, f.Says = false, p.String()+" opens every address to tenants, this machine's among them"
-			f.Advice = "Remove it. Public addresses are allowed already. Name only the networks of " +
-				"tenants' servers."
-		case p.Overlaps(linkLocal4) || p.Overlaps(linkLocal6):
-			f.OK, f.Says = false, p.String()+" opens link-local addresses, where clouds keep the machine's "+
-				"own credentials"
-			f.Advice = "Remove it. Tenants' servers are not there."
-		case p.Overlaps(loopback4) || p.Overlaps(loopback6):
-			f.Says += " opens this machine's own services to tenants"
-			f.Advice = "Keep it on a machine for development only."
-		case wide:
-			f.Says += " is large"
-			f.Advice = "Name the smaller networks that tenants' servers are in. A tenant's administrator can " +
-				"make the gateway call any address there."
-		default:
-			f.Says += " is open to tenants"
-		}
-		findings = append(findings, f)
+		findings = append(findings, examineNetwork(key, p))
 	}
 	if len(findings) == 0 {
-		return []Finding{{Subject: key, OK: true, Says: "tenants' servers are at public addresses only"}}
+		return []Finding{fine(key, "tenants' servers are at public addresses only")}
 	}
 	return findings
+}
+
+func examineNetwork(key string, p netip.Prefix) Finding {
+	widest := widestIPv4
+	if p.Addr().Is6() {
+		widest = widestIPv6
+	}
+	switch {
+	case p.Bits() == 0:
+		return fails(key, p.String()+" opens every address to tenants, this machine's among them",
+			"Remove it. Public addresses are allowed already. Name only the networks of tenants' servers.")
+	case p.Overlaps(linkLocal4) || p.Overlaps(linkLocal6):
+		return fails(key, p.String()+" opens link-local addresses, where clouds keep the machine's own credentials",
+			"Remove it. Tenants' servers are not there.")
+	case p.Overlaps(loopback4) || p.Overlaps(loopback6):
+		return warns(key, p.String()+" opens this machine's own services to tenants",
+			"Keep it on a machine for development only.")
+	case p.Bits() < widest:
+		return warns(key, p.String()+" is large",
+			"Name the smaller networks that tenants' servers are in. A tenant's administrator can make the gateway "+
+				"call any address there.")
+	}
+	return fine(key, p.String()+" is open to tenants")
 }
 
 var (
@@ -202,13 +185,13 @@ func (g *Gateway) examineSignIn(ctx context.Context) []Finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, doctorWait)
 	defer cancel()
-	f := Finding{Subject: "settings_page.oidc", OK: true, Says: "the provider answers as its issuer"}
+	const subject = "settings_page.oidc"
 	if _, _, err := g.openID.Begin(ctx, func() error { return nil }); err != nil {
-		f.OK, f.Says = false, fault.From(err).Detail
-		f.Advice = "Correct settings_page.oidc.issuer, or let this machine reach it. Until then, sign in " +
-			"with: frontdesk admin link"
+		return []Finding{fails(subject, fault.From(err).Detail,
+			"Correct settings_page.oidc.issuer, or let this machine reach it. Until then, sign in with: frontdesk admin "+
+				"link")}
 	}
-	return []Finding{f}
+	return []Finding{fine(subject, "the provider answers as its issuer")}
 }
 
 // examineOAuthClients checks each OAuth client of the operator: whether the provider accepts its secret, and
@@ -231,18 +214,16 @@ func (g *Gateway) examineOAuthClients(ctx context.Context) []Finding {
 func (g *Gateway) examineOAuthClient(ctx context.Context, a adapter.Adapter, o adapter.Operator) Finding {
 	redirect := RedirectURI(g.config.Server.PublicURL, a.Name)
 	section := "providers." + a.Name
-	f := Finding{Subject: section, OK: true, Says: "its redirect URI is " + redirect}
+	says := "its redirect URI is " + redirect
 	for key, value := range map[string]string{"client_id": o.ClientID, "client_secret": o.ClientSecret} {
 		if value == "" {
-			f.OK, f.Says = false, section+"."+key+" is empty, and customers cannot give consent"
-			f.Advice = "Set both client_id and client_secret."
-			return f
+			return fails(section, section+"."+key+" is empty, and customers cannot give consent",
+				"Set both client_id and client_secret.")
 		}
 	}
 	grant, can := g.providers.ConsentGrant(connection.Spec{Kind: a.Kind, Provider: a.Name})
 	if !can || grant.TokenURL == "" {
-		f.Says += "; each connection names its own server, so the client was not tried"
-		return f
+		return fine(section, says+"; each connection names its own server, so the client was not tried")
 	}
 	ctx, cancel := context.WithTimeout(ctx, doctorWait)
 	defer cancel()
@@ -255,24 +236,21 @@ func (g *Gateway) examineOAuthClient(ctx context.Context, a adapter.Adapter, o a
 	case err == nil || oauth.IsRefused(err):
 	case refused.Metadata["oauth_error"] == "invalid_client",
 		refused.Metadata["oauth_error"] == "unauthorized_client":
-		f.OK, f.Says = false, "the provider does not accept the OAuth client "+
-			"("+refused.Metadata["oauth_error"]+")"
-		f.Advice = "Compare " + section + ".client_id and client_secret with the client's page at the " +
-			"provider. Secrets end there, too."
-		return f
+		return fails(section, "the provider does not accept the OAuth client ("+refused.Metadata["oauth_error"]+")",
+			"Compare "+section+".client_id and client_secret with the client's page at the provider. Secrets end there, "+
+				"too.")
 	case errors.Is(err, fault.Unavailable), errors.Is(err, fault.Timeout), errors.Is(err, fault.Internal):
-		f.OK, f.Says = false, "the provider's sign-in service cannot be reached at "+grant.TokenURL
-		f.Advice = "Let this machine reach it, or correct the addresses in " + section + "."
-		return f
+		return fails(section, "the provider's sign-in service cannot be reached at "+grant.TokenURL,
+			"Let this machine reach it, or correct the addresses in "+section+".")
 	default:
-		f.Says += "; whether the secret is right, the provider does not say"
+		says += "; whether the secret is right, the provider does not say"
 	}
 	if g.refusesRedirect(ctx, client, redirect) {
-		f.OK, f.Says = false, "the provider refuses the redirect URI "+redirect
-		f.Advice = "Register exactly this URI with the client at the provider. If it is not the gateway's " +
-			"address, correct server.public_url."
+		return fails(section, "the provider refuses the redirect URI "+redirect,
+			"Register exactly this URI with the client at the provider. If it is not the gateway's address, correct "+
+				"server.public_url.")
 	}
-	return f
+	return fine(section, says)
 }
 
 // refusesRedirect reports whether the authorization endpoint certainly refuses a redirect URI. It must show

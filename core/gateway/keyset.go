@@ -89,19 +89,18 @@ func (g *Gateway) CopyKeySet(ctx context.Context, path, key string) error {
 // examineKEK asks whether the key management service still encrypts. That it decrypts is known: the key set
 // was read.
 func (g *Gateway) examineKEK(ctx context.Context) []Finding {
+	const subject = "key set"
 	var findings []Finding
 	switch kek, err := g.vault.Encryption(ctx); {
 	case err != nil:
-		findings = append(findings, Finding{Subject: "key set", OK: true,
-			Says:   "it cannot be encrypted anew: " + err.Error(),
-			Advice: "The gateway works. Until this is corrected, the key set cannot be rotated here."})
+		findings = append(findings, warns(subject, "it cannot be encrypted anew: "+err.Error(),
+			"The gateway works. Until this is corrected, the key set cannot be rotated here."))
 	case kek != "":
-		findings = append(findings, Finding{Subject: "key set", OK: true, Says: "it is encrypted with " + kek})
+		findings = append(findings, fine(subject, "it is encrypted with "+kek))
 	}
 	if left := g.vault.Cleartext(); left != "" {
-		findings = append(findings, Finding{Subject: "key set", OK: true,
-			Says:   left + " holds the keys in cleartext, beside the encrypted key set",
-			Advice: "Once every replica uses the encrypted one, remove the file."})
+		findings = append(findings, warns(subject, left+" holds the keys in cleartext, beside the encrypted key set",
+			"Once every replica uses the encrypted one, remove the file."))
 	}
 	return findings
 }

@@ -26,10 +26,10 @@ func (g *Gateway) examineNumbers(
 		found, err = g.services.Numbers.Reconcile(ctx, caller, how)
 	}
 	if err != nil {
-		return []Finding{{Subject: subject, Says: fault.From(err).Detail, Advice: "Check the connection."}}
+		return []Finding{fails(subject, fault.From(err).Detail, "Check the connection.")}
 	}
 	if len(found) == 0 {
-		return []Finding{{Subject: subject, OK: true, Says: "as the provider has them"}}
+		return []Finding{fine(subject, "as the provider has them")}
 	}
 	findings := make([]Finding, 0, len(found))
 	for _, d := range found {

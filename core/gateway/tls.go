@@ -39,6 +39,7 @@ func (g *Gateway) certificates() (certificate.Source, error) {
 // examineCertificates checks the gateway's own certificates, if it serves TLS: that they can be used, that none
 // is due, and that one of them has the host name of server.public_url.
 func (g *Gateway) examineCertificates(ctx context.Context) []Finding {
+	const subject = "certificate"
 	source, err := g.certificates()
 	if source == nil && err == nil {
 		return nil
@@ -48,11 +49,8 @@ func (g *Gateway) examineCertificates(ctx context.Context) []Finding {
 		leaves, err = source.Leaves(ctx)
 	}
 	if err != nil {
-		return []Finding{{
-			Subject: "certificate", Says: err.Error(),
-			Advice: "Correct the files of server.tls. They are PEM, and the user that runs frontdesk must be able " +
-				"to read them.",
-		}}
+		return []Finding{fails(subject, err.Error(),
+			"Correct the files of server.tls. They are PEM, and the user that runs frontdesk must be able to read them.")}
 	}
 	var findings []Finding
 	have := map[string]bool{}
@@ -64,28 +62,25 @@ func (g *Gateway) examineCertificates(ctx context.Context) []Finding {
 		for _, name := range names {
 			have[name] = true
 		}
-		f := Finding{
-			Subject: "certificate", OK: true,
-			Says: fmt.Sprintf("for %s, until %s", strings.Join(names, ", "), leaf.NotAfter.UTC().Format(time.RFC3339)),
-		}
-		if certificate.IsDue(leaf, g.now()) {
-			f.OK, f.Advice = false, "Replace the files of server.tls; a running gateway reads them by itself."
-			if g.config.Server.TLS.Certificate == "" {
-				f.Advice = "It was not renewed: see why in the log of frontdesk serve."
-			}
-		}
-		findings = append(findings, f)
-	}
-	for _, domain := range g.config.Server.TLS.ACME.Domains {
-		if !have[domain] {
-			findings = append(findings, Finding{
-				Subject: "certificate", Says: "there is none for " + domain + " yet",
-				Advice: "frontdesk serve obtains it. The ACME server must reach it at port 443 of that host; see " +
-					"its log.",
-			})
+		says := fmt.Sprintf("for %s, until %s", strings.Join(names, ", "), leaf.NotAfter.UTC().Format(time.RFC3339))
+		switch {
+		case !certificate.IsDue(leaf, g.now()):
+			findings = append(findings, fine(subject, says))
+		case g.config.Server.TLS.Certificate == "":
+			findings = append(findings, fails(subject, says,
+				"It was not renewed: see why in the log of frontdesk serve."))
+		default:
+			findings = append(findings, fails(subject, says,
+				"Replace the files of server.tls; a running gateway reads them by itself."))
 		}
 	}
 	domains := g.config.Server.TLS.ACME.Domains
+	for _, domain := range domains {
+		if !have[domain] {
+			findings = append(findings, fails(subject, "there is none for "+domain+" yet",
+				"frontdesk serve obtains it. The ACME server must reach it at port 443 of that host; see its log."))
+		}
+	}
 	public, err := url.Parse(g.config.Server.PublicURL)
 	if err != nil || len(leaves)+len(domains) == 0 {
 		return findings
@@ -95,12 +90,10 @@ func (g *Gateway) examineCertificates(ctx context.Context) []Finding {
 	if public.Scheme == "https" && (slices.ContainsFunc(domains, isPublic) || slices.ContainsFunc(leaves, covers)) {
 		return findings
 	}
-	return append(findings, Finding{
-		Subject: "certificate", Says: "no certificate is for server.public_url, " + g.config.Server.PublicURL,
-		Advice: "Set server.public_url to an https address whose host is in the certificate, or among " +
-			"server.tls.acme.domains. If it is the address of a proxy with TLS of its own, give the gateway a " +
-			"certificate that has this host as well.",
-	})
+	return append(findings, fails(subject, "no certificate is for server.public_url, "+g.config.Server.PublicURL,
+		"Set server.public_url to an https address whose host is in the certificate, or among "+
+			"server.tls.acme.domains. If it is the address of a proxy with TLS of its own, give the gateway a "+
+			"certificate that has this host as well."))
 }
 
 // CallersBase returns the address to show to callers of a gateway that was just started: where it listens, or
