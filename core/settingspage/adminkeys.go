@@ -1,9 +1,7 @@
 package settingspage
 
 import (
-	"cmp"
 	"net/http"
-	"slices"
 	"time"
 
 	"frontdesk/core/admin"
@@ -26,12 +24,11 @@ var adminKeyRoutes = []route{
 type adminKeyRow struct {
 	admin.AdminKey
 	keyState
-	LastUsed string
-	For      string
+	For string
 }
 
 func (p *Pages) adminKeyRow(k admin.AdminKey) adminKeyRow {
-	row := adminKeyRow{k, p.keyState(k.EndsAt, k.RevokedAt), lastUsed(k.LastUsedAt), "the whole gateway"}
+	row := adminKeyRow{k, p.keyState(k.Label, k.LastUsedAt, k.EndsAt, k.RevokedAt), "the whole gateway"}
 	if k.Tenant != "" {
 		row.For = "the tenant " + k.Tenant
 	}
@@ -107,11 +104,9 @@ func (p *Pages) adminKey(v *visit) (adminKeyRow, error) {
 	if err != nil {
 		return adminKeyRow{}, err
 	}
-	at := slices.IndexFunc(all.Keys, func(k admin.AdminKey) bool { return k.ID == v.path("key") })
-	if at < 0 {
-		return adminKeyRow{}, apikey.NotFound(shorten(v.path("key")))
-	}
-	return p.adminKeyRow(all.Keys[at]), nil
+	id := v.path("key")
+	k, err := pick(all.Keys, func(k admin.AdminKey) bool { return k.ID == id }, apikey.NotFound(shorten(id)))
+	return p.adminKeyRow(k), err
 }
 
 // rollPage asks how long what is replaced works beside its successor.
@@ -123,14 +118,15 @@ type rollPage struct {
 	Back     string
 }
 
-// overlaps are how long what is replaced may work beside its successor.
-func overlaps() []choice {
-	return []choice{
+// askForOverlap asks how long what is replaced may work beside its successor.
+func askForOverlap(view rollPage) reply {
+	view.Overlaps = []choice{
 		{"24h", "in a day"}, {"1h", "in an hour"}, {"168h", "in a week"}, {"720h", "in 30 days"}, {"0s", "at once"},
 	}
+	return reply{page: "roll.html", view: view}
 }
 
-// overlap returns the chosen one.
+// overlap returns how long what is replaced shall work.
 func (v *visit) overlap() (time.Duration, error) {
 	overlap, err := time.ParseDuration(v.form("overlap"))
 	if err != nil {
@@ -144,12 +140,12 @@ func (p *Pages) askToRollAdminKey(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{page: "roll.html", view: rollPage{
+	return askForOverlap(rollPage{
 		layout: p.layout(v, "Roll the key "+k.Prefix+"…",
 			"A new key takes its place. Both work until the old one ends.",
 			shell("key", "roll", k.ID, "--overlap", "24h")),
-		Label: "The old key ends", Action: "Create the new key", Overlaps: overlaps(), Back: p.root + "/admin-keys",
-	}}, nil
+		Label: "The old key ends", Action: "Create the new key", Back: p.root + "/admin-keys",
+	}), nil
 }
 
 func (p *Pages) rollAdminKey(v *visit) (reply, error) {
@@ -173,12 +169,8 @@ func (p *Pages) askToRevokeAdminKey(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	return reply{page: "confirm.html", view: confirmView{
-		layout: p.layout(v, "Revoke the key "+k.Prefix+"…?", "",
-			shell("admin", "key", "revoke", k.ID)),
-		Means: []string{
-			"It stops working within 5 seconds, and cannot be brought back.",
-			"It is for: " + cmp.Or(k.Label, noLabel) + ". It was last used: " + k.LastUsed + ".",
-		},
+		layout: p.layout(v, "Revoke the key "+k.Prefix+"…?", "", shell("admin", "key", "revoke", k.ID)),
+		Means:  []string{"It stops working within 5 seconds, and cannot be brought back.", k.use},
 		Action: "Revoke the key", Back: p.root + "/admin-keys",
 	}}, nil
 }

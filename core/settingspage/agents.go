@@ -94,11 +94,7 @@ func (p *Pages) agent(v *visit) (admin.Agent, error) {
 	if err != nil {
 		return admin.Agent{}, err
 	}
-	at := slices.IndexFunc(all.Agents, func(a admin.Agent) bool { return a.ID == v.path("agent") })
-	if at < 0 {
-		return admin.Agent{}, apikey.NoAgent()
-	}
-	return all.Agents[at], nil
+	return pick(all.Agents, func(a admin.Agent) bool { return a.ID == v.path("agent") }, apikey.NoAgent())
 }
 
 func (p *Pages) askToRemoveAgent(v *visit) (reply, error) {

@@ -112,14 +112,9 @@ func (p *Pages) provider(v *visit, kind, name string) (admin.Provider, error) {
 	if err != nil {
 		return admin.Provider{}, err
 	}
-	at := slices.IndexFunc(all.Providers, func(p admin.Provider) bool {
-		return p.Kind == kind && p.Name == name
-	})
-	if at < 0 {
-		return admin.Provider{}, fault.Newf(fault.NotFound, "PROVIDER_UNKNOWN",
-			"This gateway has no provider %q of the kind %q.", shorten(name), shorten(kind))
-	}
-	return all.Providers[at], nil
+	return pick(all.Providers, func(p admin.Provider) bool { return p.Kind == kind && p.Name == name },
+		fault.Newf(fault.NotFound, "PROVIDER_UNKNOWN", "This gateway has no provider %q of the kind %q.",
+			shorten(name), shorten(kind)))
 }
 
 // verify asks the provider whether a connection works, and leads to its page, which tells the result.

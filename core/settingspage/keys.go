@@ -29,32 +29,37 @@ var keyRoutes = []route{
 type keyRow struct {
 	admin.Key
 	keyState
-	LastUsed string
 }
 
 func (p *Pages) keyRow(k admin.Key) keyRow {
-	return keyRow{k, p.keyState(k.EndsAt, k.RevokedAt), lastUsed(k.LastUsedAt)}
+	return keyRow{k, p.keyState(k.Label, k.LastUsedAt, k.EndsAt, k.RevokedAt)}
 }
 
 // keyState says whether a key works.
 type keyState struct {
-	State string // in words
-	Live  bool   // it works, and for longer than an overlap
-	Works bool
+	State    string // in words
+	Live     bool   // it works, and for longer than an overlap
+	Works    bool
+	LastUsed string
+	use      string // what it is for, and when it was last used
 }
 
 func (s keyState) works() bool { return s.Works }
 
-func (p *Pages) keyState(ends, revoked *time.Time) keyState {
+func (p *Pages) keyState(label string, used, ends, revoked *time.Time) keyState {
+	s := keyState{LastUsed: lastUsed(used)}
+	s.use = "It is for: " + cmp.Or(label, "no label says what") + ". It was last used: " + s.LastUsed + "."
 	switch {
 	case revoked != nil:
-		return keyState{State: "revoked " + moment(*revoked)}
+		s.State = "revoked " + moment(*revoked)
 	case ends != nil && !p.opts.Now().Before(*ends):
-		return keyState{State: "ended " + moment(*ends)}
+		s.State = "ended " + moment(*ends)
 	case ends != nil:
-		return keyState{State: "ends " + moment(*ends), Works: true}
+		s.State, s.Works = "ends "+moment(*ends), true
+	default:
+		s.State, s.Live, s.Works = "works", true, true
 	}
-	return keyState{State: "works", Live: true, Works: true}
+	return s
 }
 
 func lastUsed(at *time.Time) string { return cmp.Or(momentOf(at), "never") }
@@ -199,11 +204,9 @@ func (p *Pages) key(v *visit) (keyRow, error) {
 	if err != nil {
 		return keyRow{}, err
 	}
-	at := slices.IndexFunc(all.Keys, func(k admin.Key) bool { return k.ID == v.path("key") })
-	if at < 0 {
-		return keyRow{}, apikey.NotFound(shorten(v.path("key")))
-	}
-	return p.keyRow(all.Keys[at]), nil
+	id := v.path("key")
+	k, err := pick(all.Keys, func(k admin.Key) bool { return k.ID == id }, apikey.NotFound(shorten(id)))
+	return p.keyRow(k), err
 }
 
 func (p *Pages) askToRoll(v *visit) (reply, error) {
@@ -211,14 +214,12 @@ func (p *Pages) askToRoll(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{page: "roll.html", view: rollPage{
+	return askForOverlap(rollPage{
 		layout: p.layout(v, "Roll the key "+k.Prefix+"…",
-			"A new key takes its place. Both work until the old one ends. It is for: "+cmp.Or(k.Label, noLabel)+
-				". It was last used: "+k.LastUsed+".",
+			"A new key takes its place. Both work until the old one ends. "+k.use,
 			shell("key", "roll", k.ID, "--overlap", "24h")),
-		Label: "The old key ends", Action: "Create the new key", Overlaps: overlaps(),
-		Back: p.root + tenantPath(v.tenant, "keys"),
-	}}, nil
+		Label: "The old key ends", Action: "Create the new key", Back: p.root + tenantPath(v.tenant, "keys"),
+	}), nil
 }
 
 func (p *Pages) rollKey(v *visit) (reply, error) {
@@ -242,16 +243,10 @@ func (p *Pages) askToRevoke(v *visit) (reply, error) {
 	}
 	return reply{page: "confirm.html", view: confirmView{
 		layout: p.layout(v, "Revoke the key "+k.Prefix+"…?", "", shell("key", "revoke", k.ID)),
-		Means: []string{
-			"It stops working within 5 seconds, and cannot be brought back.",
-			"It is for: " + cmp.Or(k.Label, noLabel) + ". It was last used: " + k.LastUsed + ".",
-		},
+		Means:  []string{"It stops working within 5 seconds, and cannot be brought back.", k.use},
 		Action: "Revoke the key", Back: p.root + tenantPath(v.tenant, "keys"),
 	}}, nil
 }
-
-// noLabel stands for the label of a key that has none.
-const noLabel = "no label says what"
 
 func (p *Pages) revokeKey(v *visit) (reply, error) {
 	if _, err := p.opts.Admin.RevokeKey(v.ctx, v.caller,

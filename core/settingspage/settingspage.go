@@ -25,6 +25,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -181,6 +182,14 @@ func see(path string) (reply, error) { return reply{to: path}, nil }
 // tenantPath returns the path, below the root, of a page about a tenant.
 func tenantPath(name string, parts ...string) string {
 	return "/tenants/" + strings.Join(append([]string{url.PathEscape(name)}, parts...), "/")
+}
+
+// pick returns the first element for which is holds, or the error missing.
+func pick[T any](all []T, is func(T) bool, missing error) (found T, err error) {
+	if at := slices.IndexFunc(all, is); at >= 0 {
+		return all[at], nil
+	}
+	return found, missing
 }
 
 // errSignedOut makes the browser go to the sign-in page.

@@ -156,11 +156,8 @@ func (p *Pages) oneWebhook(v *visit) (webhookRow, error) {
 	if err != nil {
 		return webhookRow{}, err
 	}
-	at := slices.IndexFunc(all.Webhooks, func(w admin.Webhook) bool { return w.ID == v.path("webhook") })
-	if at < 0 {
-		return webhookRow{}, webhook.NotFound()
-	}
-	return p.webhookRow(v, all.Webhooks[at]), nil
+	w, err := pick(all.Webhooks, func(w admin.Webhook) bool { return w.ID == v.path("webhook") }, webhook.NotFound())
+	return p.webhookRow(v, w), err
 }
 
 // deliveryRow is a delivery in a list.
@@ -243,11 +240,11 @@ func (p *Pages) askToRollWebhook(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{page: "roll.html", view: rollPage{
+	return askForOverlap(rollPage{
 		layout: p.layout(v, "Give the webhook a new secret",
 			"Deliveries are signed with both secrets until the old one ends.", shell("webhook", "roll", found.ID)),
-		Label: "The old secret ends", Action: "Create the new secret", Overlaps: overlaps(), Back: found.Page,
-	}}, nil
+		Label: "The old secret ends", Action: "Create the new secret", Back: found.Page,
+	}), nil
 }
 
 func (p *Pages) rollWebhook(v *visit) (reply, error) {
