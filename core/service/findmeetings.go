@@ -246,7 +246,7 @@ func (c calendarClient) bookedHere(
 	group.SetLimit(listConcurrency)
 	for i, m := range rows {
 		group.Go(func() error {
-			events[i], errs[i] = c.readMeetings(ctx, m, window)
+			events[i], errs[i] = c.readMeetings(ctx, m, window, ahead)
 			return nil
 		})
 	}
@@ -256,27 +256,25 @@ func (c calendarClient) bookedHere(
 			err = errs[i]
 		}
 		for _, e := range some {
-			if overlaps(spanOf(e), ahead) {
-				all.events, all.booked[e.ID] = append(all.events, e), rows[i]
-			}
+			all.events, all.booked[e.ID] = append(all.events, e), rows[i]
 		}
 	}
 	return err
 }
 
-// readMeetings reads the event of a meeting or, if somebody has made it a series since, the instances of that in the
-// window.
+// readMeetings reads the event of a meeting, if it is in the time ahead, or, if somebody has made it a series since, the
+// instances of that in the window.
 func (c calendarClient) readMeetings(
-	ctx context.Context, m store.Meeting, window calendar.Span,
+	ctx context.Context, m store.Meeting, window, ahead calendar.Span,
 ) ([]calendar.Event, error) {
 	event, err := c.readMeeting(ctx, m)
-	if err == nil {
-		event.CalendarID, err = c.locate(ctx, *event)
-	}
-	switch {
-	case err != nil:
+	if err != nil || event.SeriesID != event.ID && !overlaps(spanOf(*event), ahead) {
 		return nil, err
-	case event.SeriesID != event.ID:
+	}
+	if event.CalendarID, err = c.locate(ctx, *event); err != nil {
+		return nil, err
+	}
+	if event.SeriesID != event.ID {
 		return []calendar.Event{*event}, nil
 	}
 	events, err := c.readEvents(ctx, named(event.CalendarID), window, "")
