@@ -128,12 +128,12 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 			return where, c.remember(ctx, e.ID, where)
 		}
 	}
-	return e.CalendarID, c.isShownLate(ctx, e)
+	return e.CalendarID, c.checkShown(ctx, e)
 }
 
-// isShownLate returns an error for an event that no calendar shows, unless it is one that was just booked or moved, or
+// checkShown returns an error for an event that no calendar shows, unless it is one that was just booked or moved, or
 // an instance, whose id a provider may tell in another form.
-func (c calendarClient) isShownLate(ctx context.Context, e calendar.Event) error {
+func (c calendarClient) checkShown(ctx context.Context, e calendar.Event) error {
 	held, err := c.opts.Store.HoldsOfEvent(ctx, c.connection.ID, e.ID)
 	isLive := func(h store.Hold) bool { return h.Until.After(c.opts.Now()) }
 	if err != nil || e.SeriesID != "" || slices.ContainsFunc(held, isLive) {
