@@ -649,6 +649,26 @@ func TestADeletedTicketIsNone(t *testing.T) {
 	}
 }
 
+// Who was merged into another contact stays in Dynamics as an inactive one, with number and address.
+func TestDynamicsTellsNobodyWhoWasMerged(t *testing.T) {
+	t.Parallel()
+	s := dynamics365()
+	d, server := s.open(t)
+	caller, err := phonenumber.Parse("+15135557611")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pat := crmtest.NewContact{Name: "Pat", Phone: "(513) 555-7611", Email: "pat@example.com"}
+	merged, id := s.addContact(server.v, pat), s.addContact(server.v, pat)
+	server.v.one("contact", "id", merged)["merged"] = true
+	for _, q := range []crm.ContactQuery{{Phone: caller, Limit: 5}, {Email: pat.Email, Limit: 5}} {
+		found, err := d.(crm.ContactFinder).FindContacts(t.Context(), q)
+		if err != nil || len(found.Contacts) != 1 || found.Contacts[0].ID != id {
+			t.Errorf("%+v, %v", found, wrong(err))
+		}
+	}
+}
+
 // In many countries people write the digits of a number in pairs, so that four of them do not stand together.
 func TestACallerIsFoundWhoseNumberIsWrittenInPairs(t *testing.T) {
 	t.Parallel()

@@ -852,8 +852,12 @@ func dynamics365() *system {
 				}},
 			{method: "GET", path: "/api/data/v9.2/contacts", query: "$filter $select $top", headers: "Prefer",
 				do: func(v *vendor, q ask) (int, any) {
+					filter, activeOnly := strings.CutPrefix(q.query.Get("$filter"), "statecode eq 0 and (")
 					return 200, object{"value": shown(v.where("contact", func(o object) bool {
-						for condition := range strings.SplitSeq(q.query.Get("$filter"), " or ") {
+						if activeOnly && o["merged"] == true {
+							return false
+						}
+						for condition := range strings.SplitSeq(strings.TrimSuffix(filter, ")"), " or ") {
 							parts := literal.FindStringSubmatch(condition)
 							if parts == nil {
 								continue
