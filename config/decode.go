@@ -83,6 +83,8 @@ func (d *decoder) value(path string, node any, into reflect.Value, is form) {
 		return
 	}
 	switch {
+	case is.kind == "secret" && into.Kind() == reflect.String:
+		d.secret(path, node, into)
 	case into.Kind() == reflect.Struct:
 		d.mapping(path, node, into)
 	case into.Kind() == reflect.Pointer:
@@ -165,8 +167,7 @@ func (d *decoder) list(path string, node any, into reflect.Value, is form) {
 	into.Set(made)
 }
 
-// entries reads a mapping with arbitrary keys. For the kind "secret", each value is a [SecretSource], which
-// entries replaces with the secret.
+// entries reads a mapping with arbitrary keys.
 func (d *decoder) entries(path string, node any, into reflect.Value, is form) {
 	given, ok := node.(map[string]any)
 	if !ok {
@@ -179,16 +180,13 @@ func (d *decoder) entries(path string, node any, into reflect.Value, is form) {
 			continue
 		}
 		at, child := join(path, name), reflect.New(into.Type().Elem()).Elem()
-		if is.kind == "secret" {
-			d.secret(at, given[name], child)
-		} else {
-			d.value(at, given[name], child, is)
-		}
+		d.value(at, given[name], child, is)
 		made.SetMapIndex(reflect.ValueOf(name), child)
 	}
 	into.Set(made)
 }
 
+// secret reads a [SecretSource], and stores the secret itself.
 func (d *decoder) secret(path string, node any, into reflect.Value) {
 	source, _ := node.(string) // resolve refuses "", so it refuses any other type
 	secret, err := SecretSource(source).resolve(d.environ, nil)
@@ -371,7 +369,11 @@ func pathsOf(t reflect.Type, prefix string) []string {
 		field := t.Field(i)
 		path := join(prefix, field.Tag.Get("yaml"))
 		paths = append(paths, path)
-		switch below := field.Type; {
+		below := field.Type
+		if below.Kind() == reflect.Pointer {
+			below = below.Elem()
+		}
+		switch {
 		case below.Kind() == reflect.Struct:
 			paths = append(paths, pathsOf(below, path)...)
 		case below.Kind() == reflect.Slice && below.Elem().Kind() == reflect.Struct:

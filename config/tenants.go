@@ -56,8 +56,13 @@ type Agent struct {
 	Scopes      []string `yaml:"scopes" help:"What the agent may do, such as calendar:read. The default is everything."`
 	Connections []string `yaml:"connections" help:"Names of the connections that the agent is bound to, at most one of each kind. Other kinds use the tenant's defaults."`
 
-	// Credentials holds the secret itself, as that of a connection.
-	Credentials map[string]string `yaml:"credentials" kind:"secret" help:"signing: what the platform signs its requests with, or sends as a bearer token, as env:VAR or file:PATH. Without it, requests need an API key of the tenant."`
+	// Credentials is nil if the file has none. An existing agent then keeps its secret.
+	Credentials *AgentCredentials `yaml:"credentials" help:"How the platform proves who it is."`
+}
+
+// AgentCredentials holds the secret itself, as the credentials of a connection do.
+type AgentCredentials struct {
+	Signing string `yaml:"signing" kind:"secret" help:"What the platform signs its requests with, or sends as a bearer token, as env:VAR or file:PATH. Without it, requests need an API key of the tenant."`
 }
 
 // LoadTenants reads a file of tenants, or standard input if path is "-". It reads the credentials from

@@ -56,7 +56,7 @@ func TestTenantsExampleIsRead(t *testing.T) {
 			},
 			Agents: []Agent{{
 				Name: "reception", Platform: "retell", Scopes: []string{"calendar:read", "calendar:write"},
-				Connections: []string{"front-office"}, Credentials: map[string]string{"signing": "key_open_sesame"},
+				Connections: []string{"front-office"}, Credentials: &AgentCredentials{Signing: "key_open_sesame"},
 			}}},
 	}}
 	if !reflect.DeepEqual(got, want) {
@@ -119,6 +119,13 @@ func TestFaultsOfTenants(t *testing.T) {
 			"tenants[0].reject_past must be true or false, without quotes."},
 		{"word that is a number", "tenants: [{name: a, status_words: {one: 1}}]",
 			"tenants[0].status_words.one must be text; put it in quotes."},
+		{"a secret that no agent has",
+			"tenants: [{name: a, agents: [{name: b, platform: tools, credentials: {sign: 'env:canary'}}]}]",
+			"tenants[0].agents[0].credentials.sign is not a known key."},
+		{"an agent's secret written out",
+			"tenants: [{name: a, agents: [{name: b, platform: tools, credentials: {signing: canary}}]}]",
+			"tenants[0].agents[0].credentials.signing must say where the secret is, as env:VAR or file:PATH; " +
+				"do not write the secret itself here."},
 		{"scope without quotes in braces",
 			"tenants: [{name: a, agents: [{name: b, platform: tools, scopes: [calendar:read]}]}]",
 			"tenants[0].agents[0].scopes[0] must be text, not a mapping; put text with a colon in quotes."},

@@ -115,8 +115,10 @@ func desiredOf(file config.Tenants) apply.Desired {
 		for _, a := range t.Agents {
 			wanted := apply.Agent{KeepSigning: a.Credentials == nil, AgentSpec: apikey.AgentSpec{
 				Spec: apikey.Spec{Label: a.Name, Connections: a.Connections}, Platform: a.Platform,
-				Signing: a.Credentials["signing"],
 			}}
+			if a.Credentials != nil {
+				wanted.Signing = a.Credentials.Signing
+			}
 			for _, scope := range a.Scopes {
 				wanted.Scopes = append(wanted.Scopes, apikey.Scope(scope))
 			}
