@@ -36,6 +36,7 @@ type openID struct {
 	claims func(map[string]any)
 	info   map[string]any // what the UserInfo endpoint tells; nil: there is none
 	issuer string         // what the description says; "": its address
+	scopes []string       // what the description says; nil: nothing
 	asked  url.Values
 	codes  map[string]bool
 }
@@ -63,6 +64,9 @@ func startOpenID(t *testing.T) *openID {
 		described := map[string]any{
 			"issuer": issuer, "authorization_endpoint": o.URL + "/authorize", "token_endpoint": o.URL + "/token",
 			"jwks_uri": o.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"},
+		}
+		if o.scopes != nil {
+			described["scopes_supported"] = o.scopes
 		}
 		if o.info != nil {
 			described["userinfo_endpoint"] = o.URL + "/me"
@@ -272,6 +276,27 @@ func TestAProviderTellsMoreAtItsUserInfoEndpoint(t *testing.T) {
 				t.Errorf("%d to %q: %s", p.status, p.to, got)
 			}
 		})
+	}
+}
+
+// Dex and Okta tell groups to those who ask for the scope only.
+func TestAScopeIsAskedForIfAGrantNeedsIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lists []string // the provider's scopes
+		want  string
+	}{
+		{[]string{"openid", "email", "groups", "profile", "offline_access"}, "openid email profile groups"},
+		{[]string{"openid", "email", "profile"}, "openid email profile"},
+		{nil, "openid email profile"},
+	} {
+		o := startOpenID(t)
+		o.scopes = c.lists
+		w := start(t, sqlite(t), withOpenID(o, "pat@example.com=admin", "groups:support=viewer", "groups:staff=viewer"))
+		(&visitor{browser: w.browser()}).begin(o)
+		if got := o.asked.Get("scope"); got != c.want {
+			t.Errorf("of %v, %q is asked for, want %q", c.lists, got, c.want)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -256,8 +257,28 @@ func (o *OpenID) config(ctx context.Context) (*oauth2.Config, *oidc.Provider, er
 	}
 	return &oauth2.Config{
 		ClientID: o.opts.ClientID, ClientSecret: o.opts.ClientSecret, Endpoint: provider.Endpoint(),
-		RedirectURL: o.opts.RedirectURI, Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
+		RedirectURL: o.opts.RedirectURI, Scopes: o.scopes(provider),
 	}, provider, nil
+}
+
+// scopes returns what is asked for. A provider may tell a claim only to those who ask for the scope of its name, as
+// Dex and Okta do with groups ("Custom Scopes, Claims and Client Features", dexidp.io). It is asked for such a scope
+// only if it lists it, since some refuse scopes that they do not know (RFC 6749 section 4.1.2.1).
+func (o *OpenID) scopes(provider *oidc.Provider) []string {
+	all := []string{oidc.ScopeOpenID, "email", "profile"}
+	var described struct {
+		Scopes []string `json:"scopes_supported"`
+	}
+	if provider.Claims(&described) != nil {
+		return all
+	}
+	for _, entry := range o.opts.Grants {
+		g, err := ParseGrant(entry)
+		if err == nil && slices.Contains(described.Scopes, g.Claim) && !slices.Contains(all, g.Claim) {
+			all = append(all, g.Claim)
+		}
+	}
+	return all
 }
 
 // wrongProvider says which setting is wrong, and what was received.
