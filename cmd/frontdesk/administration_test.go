@@ -551,6 +551,10 @@ func TestWhatRequestsDidIsFound(t *testing.T) {
 		if failed.text("requests", 0, "reason") != "PROVIDER_UNAVAILABLE" {
 			t.Errorf("the failed request is %s", failed.body)
 		}
+		if none := op.do(http.StatusNotFound, http.MethodGet, "/alpha/admin/audit?tenant=nobody", ""); !strings.Contains(
+			string(none.body), "nobody") {
+			t.Errorf("the audit of nobody is %s", none.body)
+		}
 		for query, want := range map[string]string{
 			acme + "/requests?operation=listEvent":  "did you mean listEvents?",
 			"/alpha/admin/audit?action=book-meting": "did you mean book-meeting?",

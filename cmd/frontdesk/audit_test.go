@@ -155,6 +155,7 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 		!strings.Contains(said, "did you mean create-key?") {
 		t.Errorf("an action that nobody can take: %d %s", code, said)
 	}
+	d.wantFailure(`There is no tenant "nobody".`, "audit", "list", "--tenant", "nobody")
 	if _, _, code := d.do("", "audit", "list", "--limit", "0"); code != exitUsage {
 		t.Errorf("--limit 0: exit %d", code)
 	}

@@ -7,6 +7,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
 	"frontdesk/core/store"
+	"frontdesk/core/tenant"
 )
 
 // AuditEntry is a change that the audit records.
@@ -59,6 +60,9 @@ func (s *Service) ListAudit(ctx context.Context, c apikey.Caller, q AuditQuery) 
 		filter.Limit = defaultAuditLimit
 	}
 	rows, err := s.opts.Store.AuditRows(ctx, filter)
+	if err == nil && len(rows) == 0 && q.Tenant != "" { // of a tenant that was deleted, rows stay
+		_, err = tenant.ByName(ctx, s.opts.Store, q.Tenant)
+	}
 	for _, r := range rows {
 		answer.Entries = append(answer.Entries, AuditEntry{
 			At: r.At.UTC(), Tenant: r.Tenant, Actor: r.Actor, Action: r.Action, ConnectionID: r.ConnectionID,

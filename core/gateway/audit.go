@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
+	"frontdesk/core/tenant"
 )
 
 // headFile is the file in the data directory that holds the last head of the audit that the gateway knows.
@@ -40,7 +41,11 @@ func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, e
 	if f.Since > 0 {
 		rows.Since = g.now().Add(-f.Since)
 	}
-	return g.store.AuditRows(ctx, rows)
+	found, err := g.store.AuditRows(ctx, rows)
+	if err == nil && len(found) == 0 && f.Tenant != "" { // of a tenant that was deleted, rows stay
+		_, err = tenant.ByName(ctx, g.store, f.Tenant)
+	}
+	return found, err
 }
 
 // AuditReport is the result of VerifyAudit.
