@@ -189,23 +189,32 @@ func TestARefusalIsWrittenAsAnyOther(t *testing.T) {
 		g.handler.ServeHTTP(httptest.NewRecorder(), req)
 	}()
 	<-entered
-	for _, path := range []string{calendarsPath, bookPath, numbersPath} {
-		before := g.post(path, "{}", "X-Request-Id", "call-7")
-		each := g.post(path, "{}", "X-Request-Id", `call"7`) // not plain: rendered for this request
-		quoted := `call\"7`
-		if path == numbersPath {
-			quoted = "call%227"
-		}
-		if want := strings.ReplaceAll(each.body, quoted, "call-7"); before.body != want {
-			t.Errorf("%s:\n%s\nwant\n%s", path, before.body, want)
-		}
-		for _, name := range []string{"Content-Type", "Retry-After", "Cache-Control"} {
-			if before.header.Get(name) == "" || before.header.Get(name) != each.header.Get(name) {
-				t.Errorf("%s: %s is %q, want %q", path, name, before.header.Get(name), each.header.Get(name))
+	for key, refused := range map[string]struct {
+		status int
+		header string
+	}{
+		testKey:        {http.StatusServiceUnavailable, "Retry-After"},
+		"fd_live_none": {http.StatusUnauthorized, "WWW-Authenticate"},
+	} {
+		for _, path := range []string{calendarsPath, bookPath, numbersPath} {
+			before := g.post(path, "{}", "X-Request-Id", "call-7", "X-Api-Key", key)
+			each := g.post(path, "{}", "X-Request-Id", `call"7`, "X-Api-Key", key) // not plain: rendered for this request
+			quoted := `call\"7`
+			if path == numbersPath {
+				quoted = "call%227"
 			}
-		}
-		if before.status != http.StatusServiceUnavailable || before.header.Get("X-Request-Id") != "call-7" {
-			t.Errorf("%s: %d %v", path, before.status, before.header)
+			if want := strings.ReplaceAll(each.body, quoted, "call-7"); before.body != want {
+				t.Errorf("%s:\n%s\nwant\n%s", path, before.body, want)
+			}
+			for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate", "Cache-Control"} {
+				if before.header.Get(name) != each.header.Get(name) {
+					t.Errorf("%s: %s is %q, want %q", path, name, before.header.Get(name), each.header.Get(name))
+				}
+			}
+			if before.status != refused.status || each.status != refused.status ||
+				before.header.Get(refused.header) == "" || before.header.Get("X-Request-Id") != "call-7" {
+				t.Errorf("%s: %d %v", path, before.status, before.header)
+			}
 		}
 	}
 	close(release)

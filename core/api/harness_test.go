@@ -32,7 +32,6 @@ import (
 	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
-	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/service"
 	"frontdesk/core/telemetry"
@@ -279,8 +278,7 @@ func (f fakeKeys) Authenticate(_ context.Context, key string) (apikey.Caller, er
 		caller.Scopes = []apikey.Scope{apikey.ScopeCalendarRead}
 		return caller, nil
 	}
-	return apikey.Caller{}, fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey,
-		"The API key is not known.")
+	return apikey.Caller{}, apikey.ErrKey
 }
 
 // fakeMetrics records the requests.

@@ -11,9 +11,9 @@ import (
 	"frontdesk/core/language"
 )
 
-// refusal is the response to requests for one operation that the gate refused. It is rendered in advance,
-// with a gap for the request's id: at three times the gateway's capacity, two requests are refused for each
-// one that is served, and the cost of refusals reduces the capacity.
+// refusal is a response that is the same to all requests for one operation but for the request's id. It is rendered
+// in advance, with a gap for the id. Such are the refusals that cost their caller nothing: those of the gate, of which
+// there are two for each request that is served at three times the gateway's capacity, and those of strangers.
 type refusal struct {
 	err           *fault.Error
 	failure       failure
@@ -24,25 +24,27 @@ type refusal struct {
 // gap is the placeholder for the request's id.
 const gap = "01REQUEST.ID"
 
-func (a *api) refusal(op operation) *refusal {
-	r := &refusal{err: fault.New(fault.Unavailable, fault.ReasonOverloaded,
-		"The gateway has more requests than it can answer in time.")}
+func (a *api) refusal(op operation, err *fault.Error) *refusal {
+	r := &refusal{err: err}
 	r.failure = a.failureOf(r.err, &exchange{
-		id: gap, operation: op.ID, surface: op.surface(), language: language.English,
+		id: gap, operation: op.ID, kind: op.Kind, surface: op.surface(), language: language.English,
 	})
-	body, contentType, err := a.render(r.failure)
-	if err == nil && bytes.Count(body, []byte(gap)) == 1 {
+	body, contentType, failed := a.render(r.failure)
+	if failed == nil && bytes.Count(body, []byte(gap)) == 1 {
 		r.before, r.after, _ = bytes.Cut(body, []byte(gap))
 		r.contentType = contentType
 	}
 	return r
 }
 
-// refuse responds to a request that the gate refused. One refusal a second is logged, with the number of
-// refusals; the metrics count each one.
+// overloaded is the error of requests that the gate refuses.
+func overloaded() *fault.Error {
+	return fault.New(fault.Unavailable, fault.ReasonOverloaded,
+		"The gateway has more requests than it can answer in time.")
+}
+
+// refuse responds with a refusal.
 func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
-	refused, due := a.gate.countRefusal(a.now())
-	x.refused, x.untold = refused, !due
 	if r.before == nil || !plain(x.id) || x.language != language.English {
 		a.fail(c, r.err)
 		return
@@ -50,7 +52,9 @@ func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
 	x.reason, x.err = r.failure.reason, r.err
 	c.Abort()
 	h := c.Writer.Header()
-	h.Set("Retry-After", strconv.Itoa(int(r.failure.retry/time.Second)))
+	if r.failure.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(r.failure.retry/time.Second)))
+	}
 	h.Set("Content-Type", r.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(r.before)+len(x.id)+len(r.after)))
 	c.Writer.WriteHeader(r.failure.status(r.failure.surface))

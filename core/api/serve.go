@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
 	"frontdesk/core/fair"
 	"frontdesk/core/fault"
@@ -30,7 +31,7 @@ const answerWithin = 5 * time.Second // for a caller to read the response
 // quota, reads the body, enters the gate, runs the use case and writes the response. A request enters the
 // gate only after its body was read, so that slow senders take no place.
 func (a *api) serve(op operation) gin.HandlerFunc {
-	on, refusal := op.surface(), a.refusal(op)
+	on, full, stranger := op.surface(), a.refusal(op, overloaded()), a.refusal(op, apikey.ErrKey)
 	return func(c *gin.Context) {
 		x := exchangeOf(c)
 		x.operation, x.kind = op.ID, op.Kind
@@ -38,12 +39,19 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 		ctx, cancel := a.withDeadline(c.Request, checks)
 		defer cancel()
 		in, err := a.admit(c, op, x, checks, ctx)
+		if errors.Is(err, apikey.ErrKey) {
+			a.refuse(c, x, stranger)
+			return
+		}
 		if err != nil {
 			a.fail(c, asDeadline(ctx, err))
 			return
 		}
 		if !a.gate.enter(a.now(), in.caller.Tenant.ID, op.writes) {
-			a.refuse(c, x, refusal)
+			// One refusal a second is logged, with the number of refusals; the metrics count each one.
+			refused, due := a.gate.countRefusal(a.now())
+			x.refused, x.untold = refused, !due
+			a.refuse(c, x, full)
 			return
 		}
 		defer a.gate.leave(in.caller.Tenant.ID, op.writes)

@@ -216,7 +216,7 @@ func (c *Callers) Agent(ctx context.Context, id string) (Agent, error) {
 func (c *Callers) loadAgent(ctx context.Context, id string) (knownKey, error) {
 	owner, err := c.opts.Store.KeyOwnerByID(ctx, id)
 	if errors.Is(err, fault.NotFound) || err == nil && owner.Key.Platform == "" {
-		return knownKey{}, badKey()
+		return knownKey{}, ErrKey
 	}
 	if err != nil {
 		return knownKey{}, err

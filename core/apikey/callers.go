@@ -94,20 +94,25 @@ func (c *Callers) maintain(ctx context.Context) {
 // Forget drops all cached keys. Call it after this process has changed keys, tenants or connections.
 func (c *Callers) Forget() { c.answers.forget() }
 
-// Authenticate returns the caller that a key belongs to, or fault.Unauthenticated if the key is not valid. A
+// ErrKey is the error for a key that is not valid. It does not say whether the key is mistyped, unknown or revoked:
+// that would only help an attacker.
+var ErrKey = fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey,
+	"The API key is not valid: it is mistyped, unknown or revoked.")
+
+// Authenticate returns the caller that a key belongs to, or [ErrKey] if the key is not valid. A
 // malformed or mistyped key is refused without a query. The returned Caller is shared and must not be
 // modified.
 func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) {
 	hash, ok := hashKey(key)
 	if !ok {
-		return Caller{}, badKey()
+		return Caller{}, ErrKey
 	}
 	known, err := c.known(ctx, hash, func(ctx context.Context) (knownKey, error) { return c.load(ctx, hash) })
 	if err != nil {
 		return Caller{}, err
 	}
 	if !known.valid {
-		return Caller{}, badKey()
+		return Caller{}, ErrKey
 	}
 	c.Used(known.caller)
 	return known.caller, nil
@@ -203,13 +208,13 @@ func (c *Callers) fetch(
 func (c *Callers) load(ctx context.Context, hash secret.Hash) (knownKey, error) {
 	owner, err := c.opts.Store.KeyOwnerByHash(ctx, hash[:])
 	if errors.Is(err, fault.NotFound) {
-		return knownKey{}, badKey()
+		return knownKey{}, ErrKey
 	}
 	if err != nil {
 		return knownKey{}, err
 	}
 	if subtle.ConstantTimeCompare(owner.Key.Hash, hash[:]) != 1 || owner.Key.Platform != "" {
-		return knownKey{}, badKey()
+		return knownKey{}, ErrKey
 	}
 	caller, err := c.callerOf(ctx, owner)
 	return knownKey{caller: caller}, err
@@ -220,7 +225,7 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (knownKey, error) 
 func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, error) {
 	key := owner.Key
 	if !key.InForce(c.opts.Now()) {
-		return Caller{}, badKey()
+		return Caller{}, ErrKey
 	}
 	what, err := c.sealer.WrongKey(key)
 	if err != nil { // the key may be in force
@@ -233,7 +238,7 @@ func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, e
 		c.opts.Log.ErrorContext(ctx,
 			"an API key is refused: its row is not as the gateway wrote it; run frontdesk doctor",
 			"key", key.ID, "tenant", key.TenantID, "what", "the row "+what)
-		return Caller{}, badKey()
+		return Caller{}, ErrKey
 	}
 	caller := Caller{KeyID: key.ID, Test: key.Test}
 	for _, s := range key.Scopes {
@@ -243,7 +248,7 @@ func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, e
 		return caller, nil
 	}
 	if owner.Tenant.ID == "" { // deleted since
-		return Caller{}, badKey()
+		return Caller{}, ErrKey
 	}
 	if caller.Tenant, err = tenant.Of(owner.Tenant); err != nil {
 		return Caller{}, err
@@ -292,10 +297,4 @@ func reach(key store.APIKey, all []connection.Connection, r adapter.Registry) co
 		}
 	}
 	return reach
-}
-
-// badKey does not report whether a key is mistyped, unknown or revoked: that would only help an attacker.
-func badKey() error {
-	return fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey,
-		"The API key is not valid: it is mistyped, unknown or revoked.")
 }
