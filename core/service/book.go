@@ -32,7 +32,7 @@ type bookPlan struct {
 	Again        bool                  `json:"again,omitempty"` // the first key's event was cancelled since
 	Phone        string                `json:"phone,omitempty"` // of whom it is booked for, in E.164
 	Terms        *terms                `json:"terms,omitempty"` // of the slot that the caller was offered
-	Setup        setup                 `json:"setup,omitzero"`
+	Account      fingerprint           `json:"setup,omitzero"`
 }
 
 // Book books one meeting, in the first of the selected calendars or else in the default one.
@@ -97,7 +97,7 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	if err != nil {
 		return plan, err
 	}
-	if plan.Setup, err = client.setup(); err != nil {
+	if plan.Account, err = client.fingerprint(); err != nil {
 		return plan, err
 	}
 	plan.Start, plan.End, plan.Zone = in.Start.In(zone).UTC(), in.End.In(zone).UTC(), zone.String()
@@ -112,7 +112,7 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 // connection leads.
 func (p bookPlan) Canonical() any {
 	p.Free, p.Again = false, false
-	p.Attendees, p.Terms, p.Setup = emailKeys(p.Attendees), nil, setup{}
+	p.Attendees, p.Terms, p.Account = emailKeys(p.Attendees), nil, fingerprint{}
 	if len(p.CalendarIDs) > 0 { // the event is made in the first
 		p.CalendarIDs = slices.Clone(p.CalendarIDs)
 		slices.Sort(p.CalendarIDs[1:])
@@ -225,7 +225,7 @@ func (b *booking) book(ctx context.Context) (journal.Result[record.MeetingAnswer
 			"An earlier try was cut off, and the "+
 				"connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
 	}
-	if err := b.client.checkSetup(b.run, b.plan.Setup); err != nil {
+	if err := b.client.checkAccount(b.run, b.plan.Account); err != nil {
 		return none, err
 	}
 	if err := b.check(); err != nil {

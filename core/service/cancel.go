@@ -21,10 +21,10 @@ const cancelPause = 50 * time.Millisecond // between looks at an earlier cancell
 
 // cancelPlan is a cancellation after normalization.
 type cancelPlan struct {
-	EventID     string `json:"event_id"`
-	CalendarID  string `json:"calendar_id,omitempty"`
-	ByReference bool   `json:"by_reference,omitempty"`
-	Setup       setup  `json:"setup,omitzero"`
+	EventID     string      `json:"event_id"`
+	CalendarID  string      `json:"calendar_id,omitempty"`
+	ByReference bool        `json:"by_reference,omitempty"`
+	Account     fingerprint `json:"setup,omitzero"`
 }
 
 // mayMeanCopy reports whether the caller names a calendar: where it is one that was invited, its copy is meant.
@@ -32,7 +32,7 @@ func (p cancelPlan) mayMeanCopy() bool { return p.CalendarID != "" && !p.ByRefer
 
 // Canonical returns a form that is the same for equal cancellations.
 func (p cancelPlan) Canonical() any {
-	p.ByReference, p.Setup = false, setup{}
+	p.ByReference, p.Account = false, fingerprint{}
 	return p
 }
 
@@ -49,7 +49,7 @@ func (s *Calendar) Cancel(
 		return Answer[record.CancelAnswer]{}, err
 	}
 	plan := cancelPlan{EventID: in.EventID, CalendarID: in.CalendarID, ByReference: in.byReference}
-	if plan.Setup, err = client.setup(); err != nil {
+	if plan.Account, err = client.fingerprint(); err != nil {
 		return Answer[record.CancelAnswer]{}, err
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
@@ -63,7 +63,7 @@ func (s *Calendar) cancel(
 	ctx context.Context, client calendarClient, run *journal.Run, plan cancelPlan,
 ) (journal.Result[record.CancelAnswer], error) {
 	var none journal.Result[record.CancelAnswer]
-	if err := client.checkSetup(run, plan.Setup); err != nil {
+	if err := client.checkAccount(run, plan.Account); err != nil {
 		return none, err
 	}
 	calendarIDs, isCancelled, err := client.candidates(ctx, plan.EventID, named(plan.CalendarID))
@@ -175,7 +175,7 @@ func (s *Calendar) mayHaveCancelled(
 				return false, err
 			}
 			switch {
-			case i.DedupeKey != ours.DedupeKey, !plan.Setup.isSame(other.Setup):
+			case i.DedupeKey != ours.DedupeKey, !plan.Account.isSame(other.Account):
 			case stopped[i.Key]:
 				return true, nil
 			case !s.journal.IsRunning(i):

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -266,8 +265,4 @@ func numberRecord(n store.Number) record.PhoneNumber {
 		ID: n.ID, Name: n.Name, E164: n.E164, AreaCode: normalize.AreaCode(n.E164),
 		InboundCloudEmployeeID: n.Inbound, OutboundCloudEmployeeID: n.Outbound,
 	}
-}
-
-func sortByID(rows []store.Number) {
-	slices.SortFunc(rows, func(a, b store.Number) int { return int(min(max(a.ID-b.ID, -1), 1)) })
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -118,7 +119,7 @@ func (s *Numbers) reconcile(
 			kept = append(kept, row)
 		}
 	}
-	sortByID(kept)
+	slices.SortFunc(kept, func(a, b store.Number) int { return cmp.Compare(a.ID, b.ID) })
 	return kept, r.drifts, nil
 }
 

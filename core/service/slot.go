@@ -15,19 +15,10 @@ import (
 	"frontdesk/core/store"
 )
 
-// Double booking is prevented by two things. A hold on the slot is taken in the store, which serialises all
-// bookings through any replica of the gateway; the second booking fails at once. And the provider is asked
-// whether the slot is free, which covers events booked by other means. A hold outlives its booking by a
-// little, because some providers do not show an event at once.
-//
-// Because a hold lasts that long, the provider may be asked shortly before the hold is taken: whatever was booked
-// between the look and the hold is still in the way by its own hold. So a booking looks first, and its hold
-// begins with its intent in one transaction. This needs every booked slot to keep its hold for its time. So a
-// move ends the hold of the slot that it leaves only when the meeting is elsewhere.
-//
-// A caller can hold a slot before the booking. Such a hold is of the same kind, and in the way of every other
-// caller. The booking of its holder passes it by, and ends it once it has its event. If the booking fails or its
-// process dies, the caller's hold is as it was, and ends in its time.
+// Double booking is prevented by two things: a hold on the slot in the store, which serialises all bookings through
+// any replica of the gateway, and the provider, which is asked for what was booked by other means. A hold outlives its
+// booking by a little, because some providers do not show an event at once. So a move ends the hold of the slot that
+// it leaves only when the meeting is elsewhere. core/DESIGN.md tells what comes first, and why.
 
 const (
 	holdWhileBooking = 45 * time.Second

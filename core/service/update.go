@@ -31,7 +31,7 @@ type updatePlan struct {
 	Sent        bool           `json:"sent,omitempty"`    // the change may have reached the provider,
 	Version     string         `json:"version,omitempty"` // based on this version of the event
 	Terms       *terms         `json:"terms,omitempty"`   // of the slot that the caller was offered
-	Setup       setup          `json:"setup,omitzero"`
+	Account     fingerprint    `json:"setup,omitzero"`
 }
 
 // A change that conflicts with another one is tried again on the new event, with growing pauses, within the
@@ -78,7 +78,7 @@ func (s *Calendar) planUpdate(client calendarClient, in UpdateMeeting) (updatePl
 	if err != nil {
 		return plan, err
 	}
-	if plan.Setup, err = client.setup(); err != nil {
+	if plan.Account, err = client.fingerprint(); err != nil {
 		return plan, err
 	}
 	plan.Start, plan.End = planTime(in.Start, requested), planTime(in.End, requested)
@@ -102,7 +102,7 @@ func (p updatePlan) moves() bool { return p.Start != nil || p.End != nil }
 
 // Canonical returns a form that is the same for equal changes.
 func (p updatePlan) Canonical() any {
-	p.Terms, p.Setup, p.Sent, p.Version = nil, setup{}, false, ""
+	p.Terms, p.Account, p.Sent, p.Version = nil, fingerprint{}, false, ""
 	p.Attendees = emailKeys(p.Attendees)
 	p.CalendarIDs = slices.Sorted(slices.Values(p.CalendarIDs)) // the event is in one of them
 	return p
@@ -159,7 +159,7 @@ func (s *Calendar) update(
 	if !plan.Sent {
 		run.RuleOutEffect() // the interrupted run did not get that far
 	}
-	if err := client.checkSetup(run, plan.Setup); err != nil {
+	if err := client.checkAccount(run, plan.Account); err != nil {
 		return none, err
 	}
 	calendarIDs, _, err := client.candidates(ctx, plan.EventID, plan.CalendarIDs)
