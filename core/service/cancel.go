@@ -58,6 +58,13 @@ func (s *Calendar) Cancel(
 	}, with(client, s.cancel))
 }
 
+// cancellation is the state of one cancellation under way.
+type cancellation struct {
+	client calendarClient
+	run    *journal.Run
+	plan   cancelPlan
+}
+
 // cancel runs a cancellation, new or resumed.
 func (s *Calendar) cancel(
 	ctx context.Context, client calendarClient, run *journal.Run, plan cancelPlan,
@@ -66,50 +73,20 @@ func (s *Calendar) cancel(
 	if err := client.checkAccount(run, plan.Account); err != nil {
 		return none, err
 	}
-	calendarIDs, isCancelled, err := client.candidates(ctx, plan.EventID, named(plan.CalendarID))
+	c := &cancellation{client, run, plan}
+	calendarIDs, isCancelled, err := c.candidates(ctx)
 	if err != nil {
 		return none, err
 	}
-	if !plan.mayMeanCopy() && client.mayBeCopy(ctx) {
-		// A person may have given the meeting to another calendar, and invited the one where it was.
-		switch event, err := client.readEvent(ctx, calendarIDs, plan.EventID); {
-		case err == nil:
-			calendarIDs = []string{event.CalendarID}
-		case !errors.Is(err, fault.NotFound):
-			return none, err
-		}
-	}
 	run.ExpectEffect(true)
-	op := guard.Op{Name: opCancel, Repeatable: true}
-	type removal struct {
-		from  string
-		isOld bool // it was gone, perhaps by an earlier attempt
-	}
-	try := func(ctx context.Context, calendarID string) (removal, error) {
-		lost := false // the answer of an earlier attempt, which then may have removed what is gone now
-		isOld, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (bool, error) {
-			ref := calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}
-			err := client.driver.Cancel(ctx, ref, calendar.Cancellation{})
-			f := fault.From(err)
-			if lost && err != nil && f.Code == fault.NotFound && client.wasThere(f) {
-				return true, nil
-			}
-			lost = lost || err != nil && !run.HadNoEffect(f)
-			return false, err
-		})
-		return removal{calendarID, isOld || isGone(fault.From(err))}, err
-	}
-	removed, err := tryCalendars(ctx, calendarIDs, try)
+	removed, err := tryCalendars(ctx, calendarIDs, c.removeFrom)
 	if removed.isOld && !isCancelled {
-		moved, found, readErr := client.elsewhere(ctx, plan.EventID, removed.from)
+		calendarID, moved, readErr := c.movedTo(ctx, removed.from)
 		if readErr != nil {
 			return none, readErr
 		}
-		if found {
-			from, _ := client.findCalendar(ctx, removed.from) // its own id; elsewhere has just listed it
-			if !plan.mayMeanCopy() || !isInvited(moved, from.ID) {
-				removed, err = try(ctx, moved.CalendarID)
-			}
+		if moved {
+			removed, err = c.removeFrom(ctx, calendarID)
 		}
 	}
 	if f := fault.From(err); err != nil {
@@ -124,30 +101,83 @@ func (s *Calendar) cancel(
 			return none, f
 		}
 	}
-	// From here on an equal booking counts as a new one.
-	err = s.opts.Store.DropIntentsOfEffect(ctx, client.tenant.ID, client.connection.ID, opBook, plan.EventID)
+	attached, err := s.forgetMeeting(ctx, c, removed.from)
+	return journal.Result[record.CancelAnswer]{
+		Record: record.CancelAnswer{OK: true, EventID: plan.EventID}, Ref: plan.EventID, Attached: attached,
+	}, err
+}
+
+// candidates returns the calendars in which the event may be, and whether it was cancelled through this gateway.
+func (c *cancellation) candidates(ctx context.Context) (ids []string, isCancelled bool, err error) {
+	ids, isCancelled, err = c.client.candidates(ctx, c.plan.EventID, named(c.plan.CalendarID))
+	if err != nil || c.plan.mayMeanCopy() || !c.client.mayBeCopy(ctx) {
+		return ids, isCancelled, err
+	}
+	// A person may have given the meeting to another calendar, and invited the one where it was.
+	switch event, err := c.client.readEvent(ctx, ids, c.plan.EventID); {
+	case err == nil:
+		ids = []string{event.CalendarID}
+	case !errors.Is(err, fault.NotFound):
+		return nil, false, err
+	}
+	return ids, isCancelled, nil
+}
+
+// removal is what became of an event in a calendar.
+type removal struct {
+	from  string
+	isOld bool // it was gone, perhaps by an earlier attempt
+}
+
+// removeFrom asks the provider to cancel the event in a calendar.
+func (c *cancellation) removeFrom(ctx context.Context, calendarID string) (removal, error) {
+	ref := calendar.EventRef{CalendarID: calendarID, ID: c.plan.EventID}
+	op := guard.Op{Name: opCancel, Repeatable: true}
+	lost := false // the answer of an earlier attempt, which then may have removed what is gone now
+	isOld, err := ask(ctx, c.client.endpoint, op, func(ctx context.Context) (bool, error) {
+		err := c.client.driver.Cancel(ctx, ref, calendar.Cancellation{})
+		f := fault.From(err)
+		if lost && err != nil && f.Code == fault.NotFound && c.client.wasThere(f) {
+			return true, nil
+		}
+		lost = lost || err != nil && !c.run.HadNoEffect(f)
+		return false, err
+	})
+	return removal{calendarID, isOld || isGone(fault.From(err))}, err
+}
+
+// movedTo returns the calendar in which the meeting is now, if it was moved from the one where it is gone.
+func (c *cancellation) movedTo(ctx context.Context, goneFrom string) (calendarID string, moved bool, err error) {
+	event, found, err := c.client.elsewhere(ctx, c.plan.EventID, goneFrom)
+	if err != nil || !found {
+		return "", false, err
+	}
+	from, _ := c.client.findCalendar(ctx, goneFrom) // its own id; elsewhere has just listed it
+	return event.CalendarID, !c.plan.mayMeanCopy() || !isInvited(event, from.ID), nil
+}
+
+// forgetMeeting ends what the store has of a meeting that was cancelled, and returns what is recorded with the answer.
+// From then on an equal booking counts as a new one.
+func (s *Calendar) forgetMeeting(ctx context.Context, c *cancellation, from string) (store.Attached, error) {
+	client, eventID, rows := c.client, c.plan.EventID, s.opts.Store
+	err := rows.DropIntentsOfEffect(ctx, client.tenant.ID, client.connection.ID, opBook, eventID)
 	if err != nil {
-		return none, err
+		return store.Attached{}, err
 	}
-	if err := s.opts.Store.DropHoldsOfEvent(ctx, client.connection.ID, plan.EventID); err != nil {
-		return none, err
+	if err := rows.DropHoldsOfEvent(ctx, client.connection.ID, eventID); err != nil {
+		return store.Attached{}, err
 	}
-	row := client.location(plan.EventID, removed.from, true)
+	row := client.location(eventID, from, true)
 	s.recent.drop(row)
 	attached := store.Attached{Seen: []store.EventSeen{row}}
-	meeting, known, err := s.opts.Store.Meeting(ctx, client.tenant.ID, client.connection.ID,
-		client.reference(plan.EventID))
-	if err != nil {
-		return none, err
-	}
+	meeting, known, err := rows.Meeting(ctx, client.tenant.ID, client.connection.ID, client.reference(eventID))
 	// It has ended, so that it takes the place of none of those that a caller has yet, unless a copy of it was cancelled.
-	if known && (!plan.mayMeanCopy() || client.isSameCalendar(ctx, plan.CalendarID, meeting.CalendarID)) {
+	if err == nil && known &&
+		(!c.plan.mayMeanCopy() || client.isSameCalendar(ctx, c.plan.CalendarID, meeting.CalendarID)) {
 		meeting.EndsAt = client.opts.Now().Add(-endedLately)
 		attached.Meetings = []store.Meeting{meeting}
 	}
-	return journal.Result[record.CancelAnswer]{
-		Record: record.CancelAnswer{OK: true, EventID: plan.EventID}, Ref: plan.EventID, Attached: attached,
-	}, nil
+	return attached, err
 }
 
 // wasThere reports whether an event that an attempt to cancel it has reached, and that another does not find, was there
