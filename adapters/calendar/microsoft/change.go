@@ -156,7 +156,7 @@ func attendeeKey(a *graph.Attendee) string {
 	if a.EmailAddress == nil {
 		return ""
 	}
-	return strings.ToLower(text(a.EmailAddress.Address))
+	return strings.ToLower(addressOf(a.EmailAddress))
 }
 
 // buildBody returns the body for a description, nil if the event's own body has it. The body of an online

@@ -67,7 +67,17 @@ func person(a *graph.EmailAddress) calendar.Person {
 	if a == nil {
 		return calendar.Person{}
 	}
-	return calendar.Person{Email: text(a.Address), Name: text(a.Name)}
+	return calendar.Person{Email: addressOf(a), Name: text(a.Name)}
+}
+
+// addressOf returns the address of a person. That of a guest of Outlook.com may be "Jane Doe <jane@example.com>"
+// (microsoftgraph/microsoft-graph-docs-contrib#825).
+func addressOf(a *graph.EmailAddress) string {
+	address := text(a.Address)
+	if i := strings.LastIndexByte(address, '<'); i >= 0 && strings.HasSuffix(address, ">") {
+		return address[i+1 : len(address)-1]
+	}
+	return address
 }
 
 // response returns the common name of a response (learn.microsoft.com/graph/api/resources/responsestatus).

@@ -250,7 +250,7 @@ func TestWhoHasNoAddressStaysAmongTheGuests(t *testing.T) {
 		return &graph.Attendee{EmailAddress: &graph.EmailAddress{Address: &address, Name: &name}}
 	}
 	now := []*graph.Attendee{
-		guest("bob@example.com", "Bob"), {EmailAddress: &graph.EmailAddress{Name: new("Blue room")}}, {},
+		guest("Bob <bob@example.com>", "Bob"), {EmailAddress: &graph.EmailAddress{Name: new("Blue room")}}, {},
 		guest("Jane Doe", "Jane Doe"), guest("/o=ExchangeLabs/cn=Recipients/cn=7f-kim", "Kim"),
 	}
 	keys := func(list []*graph.Attendee) (all []string) {
@@ -271,5 +271,17 @@ func TestWhoHasNoAddressStaysAmongTheGuests(t *testing.T) {
 	}
 	if got := merge(now[1:], nil); got == nil || len(got) > 0 {
 		t.Errorf("to invite nobody, %q are written", keys(got))
+	}
+}
+
+func TestAGuestHasTheAddressWithinItsName(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"jane@example.com": "jane@example.com", "Jane Doe <jane@example.com>": "jane@example.com", "Jane Doe": "Jane Doe",
+		"<jane@example.com>": "jane@example.com", "": "", ">": ">", "a>b<": "a>b<",
+	} {
+		if got := person(&graph.EmailAddress{Address: &given}).Email; got != want {
+			t.Errorf("%q is %q, want %q", given, got, want)
+		}
 	}
 }
