@@ -206,7 +206,7 @@ type Cancellation struct {
 type Event struct {
 	ID          string // the provider's own; each instance of a series has its own id too
 	CalendarID  string
-	SeriesID    string // the id of the series an instance belongs to; of a series as a whole its own; "" otherwise
+	SeriesID    string // id of the series that an instance is of, or was split from; of a series its own; "" otherwise
 	Version     string // opaque; changes with every change (ETag, change key)
 	Title       string
 	Description string
