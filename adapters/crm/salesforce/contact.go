@@ -147,8 +147,8 @@ func (d *driver) changedLately(ctx context.Context, n phonenumber.Number) (_ []c
 func (d *driver) contacts(
 	ctx context.Context, condition string, limit int,
 ) (found []contact, more bool, err error) {
-	found, whole, err := queryBatches[contact](ctx, d, "SELECT "+contactFields+" FROM Contact WHERE "+condition+
-		" ORDER BY Id LIMIT "+strconv.Itoa(limit))
+	found, whole, err := queryBatches[contact](ctx, d, existing, "SELECT "+contactFields+" FROM Contact WHERE "+
+		condition+" ORDER BY Id LIMIT "+strconv.Itoa(limit))
 	if err != nil {
 		return nil, false, ofContacts(err)
 	}
@@ -198,7 +198,7 @@ func (d *driver) OpenTickets(ctx context.Context, contactID string, limit int) (
 	if !recordID.MatchString(contactID) || !strings.HasPrefix(contactID, prefix) {
 		return nil, nil
 	}
-	found, err := query[record](ctx, d, "SELECT "+fields+" FROM Case WHERE ContactId = "+
+	found, err := query[record](ctx, d, existing, "SELECT "+fields+" FROM Case WHERE ContactId = "+
 		quote(contactID[:short])+" AND IsClosed = false ORDER BY LastModifiedDate DESC LIMIT "+strconv.Itoa(limit))
 	if err != nil {
 		return nil, err

@@ -144,10 +144,22 @@ func TestAnAddressThatIsSetIsUsed(t *testing.T) {
 
 func TestEveryRequestIsAsSalesforceDescribesThem(t *testing.T) {
 	api := described.Open(t, "salesforce-case.openapi.json", "")
-	data := func(next http.Handler) http.Handler {
+	for _, how := range []struct {
+		org  fake.Options
+		more map[string]any
+	}{{}, {fake.Options{ExternalID: keyField}, map[string]any{"external_id_field": keyField}}} {
+		crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+			return harness(t, serve(t, how.org, checking(api)), how.org, how.more)
+		})
+	}
+	api.Report(t)
+}
+
+// checking compares requests for data with Salesforce's API description, which lacks two resources.
+func checking(api *described.Description) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
 		checked := api.Handler(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			// Salesforce's API description does not have these two.
 			missing := r.URL.Path == fake.DataPath+"v62.0/queryAll" || r.URL.Path == fake.DataPath+"v62.0/search/"
 			if strings.HasPrefix(r.URL.Path, fake.DataPath) && !missing {
 				checked.ServeHTTP(w, r)
@@ -156,15 +168,6 @@ func TestEveryRequestIsAsSalesforceDescribesThem(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}
-	for _, how := range []struct {
-		org  fake.Options
-		more map[string]any
-	}{{}, {fake.Options{ExternalID: keyField}, map[string]any{"external_id_field": keyField}}} {
-		crmtest.Run(t, func(t *testing.T) crmtest.Harness {
-			return harness(t, serve(t, how.org, data), how.org, how.more)
-		})
-	}
-	api.Report(t)
 }
 
 func harness(t *testing.T, s *testServer, how fake.Options, more map[string]any) crmtest.Harness {

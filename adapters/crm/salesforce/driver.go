@@ -68,7 +68,7 @@ func (d *driver) Traits() crm.Traits {
 // reports who signed in. Its response to an expired access token is 403 ("Query for User Information",
 // Salesforce Help), which looks like a refusal, so that the token would not be renewed.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
-	found, err := query[struct{ ID, Name string }](ctx, d, "SELECT Id, Name FROM Organization LIMIT 1")
+	found, err := query[struct{ ID, Name string }](ctx, d, existing, "SELECT Id, Name FROM Organization LIMIT 1")
 	if err != nil {
 		return crm.Account{}, err
 	}
@@ -172,7 +172,7 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	if !d.number.MatchString(number) {
 		return crm.Ticket{}, noTicket()
 	}
-	found, err := d.find(ctx, "CaseNumber", number)
+	found, err := d.find(ctx, existing, "CaseNumber", number)
 	if err != nil {
 		return crm.Ticket{}, err
 	}
@@ -188,34 +188,40 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	return only(exact)
 }
 
+// mostMerges is how many merges, each of a case into the next, are followed.
+const mostMerges = 5
+
 // merged returns the case that the case with a number was merged into. A merge deletes the losing case, unless the
-// organisation keeps it. Then only QueryAll shows it, while it is in the recycle bin ("QueryAll", REST API Developer
-// Guide; "Triggers and Merge Statements", Apex Developer Guide). Where nobody merges cases, the field may be missing.
+// organisation keeps it ("Triggers and Merge Statements", Apex Developer Guide). Where nobody merges cases, the field
+// may be missing.
 func (d *driver) merged(ctx context.Context, number string) (crm.Ticket, error) {
-	var deleted result[struct {
-		CaseNumber string
-		Master     string `json:"MasterRecordId"`
-	}]
-	soql := "SELECT CaseNumber, MasterRecordId FROM Case WHERE CaseNumber = " + quote(number) + " LIMIT 1"
-	err := d.call(ctx, http.MethodGet, "/queryAll?q="+url.QueryEscape(soql), nil, &deleted)
-	if err != nil && !errors.Is(err, fault.Forbidden) {
-		return crm.Ticket{}, err
-	}
-	for _, c := range deleted.Records {
-		if c.CaseNumber == number && c.Master != "" {
-			found, err := d.find(ctx, "Id", c.Master)
-			if err != nil {
-				return crm.Ticket{}, err
-			}
+	condition := "CaseNumber = " + quote(number)
+	for range mostMerges {
+		lost, err := query[struct {
+			CaseNumber string
+			Master     string `json:"MasterRecordId"`
+		}](ctx, d, orDeleted, "SELECT CaseNumber, MasterRecordId FROM Case WHERE "+condition+" LIMIT 1")
+		if err != nil && !errors.Is(err, fault.Forbidden) {
+			return crm.Ticket{}, err
+		}
+		if len(lost) == 0 || lost[0].Master == "" || number != "" && lost[0].CaseNumber != number {
+			break
+		}
+		found, err := d.find(ctx, existing, "Id", lost[0].Master)
+		if err != nil {
+			return crm.Ticket{}, err
+		}
+		if len(found) > 0 {
 			return only(found)
 		}
+		number, condition = "", "Id = "+quote(lost[0].Master)
 	}
 	return crm.Ticket{}, noTicket()
 }
 
-// Find implements crm.Finder.
+// Find implements crm.Finder. What was deleted since was created, too.
 func (d keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
-	found, err := d.find(ctx, d.keyField, t.Key)
+	found, err := d.find(ctx, orDeleted, d.keyField, t.Key)
 	if err != nil {
 		return crm.Ticket{}, err
 	}
@@ -224,8 +230,8 @@ func (d keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 }
 
 // find reads the cases whose field has the value, up to two: more than one is an error.
-func (d *driver) find(ctx context.Context, field, value string) ([]crm.Ticket, error) {
-	found, err := query[record](ctx, d, d.selected+" WHERE "+field+" = "+quote(value)+" LIMIT 2")
+func (d *driver) find(ctx context.Context, among resource, field, value string) ([]crm.Ticket, error) {
+	found, err := query[record](ctx, d, among, d.selected+" WHERE "+field+" = "+quote(value)+" LIMIT 2")
 	if err != nil {
 		return nil, err
 	}
@@ -246,9 +252,18 @@ func only(found []crm.Ticket) (crm.Ticket, error) {
 	return crm.Ticket{}, ambiguous()
 }
 
+// resource is where a query is sent. QueryAll also returns what was deleted or merged, as long as it is in the recycle
+// bin ("QueryAll", REST API Developer Guide).
+type resource string
+
+const (
+	existing  resource = "/query"
+	orDeleted resource = "/queryAll"
+)
+
 // query returns all records that a query finds.
-func query[T any](ctx context.Context, d *driver, soql string) ([]T, error) {
-	found, whole, err := queryBatches[T](ctx, d, soql)
+func query[T any](ctx context.Context, d *driver, among resource, soql string) ([]T, error) {
+	found, whole, err := queryBatches[T](ctx, d, among, soql)
 	if err != nil {
 		return nil, err
 	}
@@ -268,8 +283,10 @@ var locator = regexp.MustCompile(`\A/query/[A-Za-z0-9-]+\z`)
 // return fewer in one response than the query's limit, "based on the size and complexity of records queried"
 // ("Query", REST API Developer Guide). A response without a list of records is an error. So is one that
 // neither ends the list nor leads to its rest: what is missing would seem not to exist.
-func queryBatches[T any](ctx context.Context, d *driver, soql string) (records []T, whole bool, err error) {
-	next := "/query?q=" + url.QueryEscape(soql)
+func queryBatches[T any](
+	ctx context.Context, d *driver, among resource, soql string,
+) (records []T, whole bool, err error) {
+	next := string(among) + "?q=" + url.QueryEscape(soql)
 	for range mostBatches {
 		var found result[T]
 		if err := d.call(ctx, http.MethodGet, next, nil, &found); err != nil {

@@ -516,12 +516,17 @@ func TestWithoutAnAddressNothingIsSent(t *testing.T) {
 func TestACaseThatWasMergedIntoAnotherIsThatOne(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, nil)
-	gone, stays := create(t, d, crm.NewTicket{Subject: "A pipe"}), create(t, d, crm.NewTicket{Subject: "Pipes"})
-	if err := s.Merge(gone.ID, stays.ID); err != nil {
-		t.Fatal(err)
+	gone, next := create(t, d, crm.NewTicket{Subject: "A pipe"}), create(t, d, crm.NewTicket{Subject: "Pipes"})
+	stays := create(t, d, crm.NewTicket{Subject: "Water"})
+	for _, m := range [][2]crm.Ticket{{gone, next}, {next, stays}} {
+		if err := s.Merge(m[0].ID, m[1].ID); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if got, err := d.ByNumber(t.Context(), gone.Number); err != nil || got != stays {
-		t.Errorf("got %+v, %v", got, err)
+	for _, number := range []string{gone.Number, next.Number} {
+		if got, err := d.ByNumber(t.Context(), number); err != nil || got != stays {
+			t.Errorf("%s: got %+v, %v", number, got, err)
+		}
 	}
 }
 

@@ -92,17 +92,7 @@ func TestAnOriginThatIsNoneAnyMoreIsLeftOutNextTime(t *testing.T) {
 
 func TestEveryRequestWithFieldsIsAsSalesforceDescribesThem(t *testing.T) {
 	api := described.Open(t, "salesforce-case.openapi.json", "")
-	data := func(next http.Handler) http.Handler {
-		checked := api.Handler(next)
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, fake.DataPath) {
-				checked.ServeHTTP(w, r)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
-	d := serve(t, fake.Options{Fields: own, ExternalID: keyField}, data).open(t, map[string]any{
+	d := serve(t, fake.Options{Fields: own, ExternalID: keyField}, checking(api)).open(t, map[string]any{
 		"external_id_field": keyField, "fields": map[string]any{
 			"Region__c": "EMEA", "Topics__c": "Water", "OwnerId": fake.Queue,
 		},

@@ -16,11 +16,12 @@ const mostCases = 200
 
 // Find implements crm.Finder for an organisation without a field for keys. It reads the cases that were opened
 // from t.Since to t.Until and compares them itself. They may be any user's: the connection may have been
-// authorised by another one since. SOQL cannot filter by a long text such as Description ("SELECT", SOQL and SOSL
+// authorised by another one since. They may be deleted: a rule of the organisation may have done that, or merged
+// the case into another. SOQL cannot filter by a long text such as Description ("SELECT", SOQL and SOSL
 // Reference), and a rule of the organisation may have changed the subject. A query sees everything that is
 // committed, so nothing lags.
 func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
-	found, whole, err := queryBatches[record](ctx, d, d.selected+
+	found, whole, err := queryBatches[record](ctx, d, orDeleted, d.selected+
 		" WHERE CreatedDate >= "+t.Since.Add(-crm.ClockSkew).UTC().Format(time.RFC3339)+
 		" AND CreatedDate <= "+t.Until.Add(crm.ClockSkew).UTC().Format(time.RFC3339)+
 		" ORDER BY CreatedDate DESC LIMIT "+strconv.Itoa(mostCases+1))
@@ -63,7 +64,7 @@ func inFull(t crm.NewTicket, found []crm.Ticket) crm.NewTicket {
 // the user does not see a case that was assigned to somebody else ("Organization", DefaultCaseAccess, Object
 // Reference).
 func (d *driver) confirmNone(ctx context.Context) error {
-	found, err := query[struct{ DefaultCaseAccess string }](ctx, d,
+	found, err := query[struct{ DefaultCaseAccess string }](ctx, d, existing,
 		"SELECT DefaultCaseAccess FROM Organization LIMIT 1")
 	if err != nil {
 		return err

@@ -63,6 +63,25 @@ func TestACaseIsFoundWhoeverOpenedIt(t *testing.T) {
 	}
 }
 
+// A flow may delete a case, or merge it into the one that the customer has.
+func TestACaseThatWasDeletedSinceIsFound(t *testing.T) {
+	for name, set := range map[string]map[string]any{
+		"by what it says": nil, "by its key": {"external_id_field": keyField},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, fake.Options{ExternalID: keyField})
+			d := s.open(t, set)
+			made, other := create(t, d, wanted()), create(t, d, crm.NewTicket{Key: "other", Subject: "Pipes"})
+			if err := s.Merge(made.ID, other.ID); err != nil {
+				t.Fatal(err)
+			}
+			if found, err := find(t, d, wanted()); err != nil || found.ID != made.ID {
+				t.Errorf("found %+v, %v", found, err)
+			}
+		})
+	}
+}
+
 func TestALaterCaseIsNotTaken(t *testing.T) {
 	s := serve(t, fake.Options{})
 	n := wanted()

@@ -39,7 +39,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	if err := d.recordsExist(ctx, lists); err != nil {
 		return err
 	}
-	_, err = query[record](ctx, d, d.selected+" LIMIT 1")
+	_, err = query[record](ctx, d, existing, d.selected+" LIMIT 1")
 	return err
 }
 
@@ -56,7 +56,7 @@ func (d *driver) recordsExist(ctx context.Context, lists *picklists) error {
 				continue
 			}
 			soql := "SELECT Id FROM " + kind + " WHERE Id = " + quote(id) + " LIMIT 1"
-			found, err := query[struct{ ID string }](ctx, d, soql)
+			found, err := query[struct{ ID string }](ctx, d, existing, soql)
 			if err != nil {
 				return err
 			}
