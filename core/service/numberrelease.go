@@ -74,6 +74,11 @@ func (s *Numbers) release(
 	if err != nil && fault.From(err).Code != fault.NotFound { // not found: a list may have released the row
 		return none, err
 	}
+	if err != nil && own.ReleaseDelay > 0 { // or its connection was removed, and nobody will give it back
+		if _, err := s.opts.Store.NumberOnce(ctx, client.connection.TenantID, plan.ID); err != nil {
+			return none, err
+		}
+	}
 	return journal.Result[struct{}]{Ref: row.Ref}, nil
 }
 

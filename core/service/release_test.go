@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
@@ -103,6 +104,20 @@ func TestANumberThatIsGoneAtTheProviderIsNotRestored(t *testing.T) {
 			t.Errorf("still held: %+v, %v", left, err)
 		}
 	}
+}
+
+// Nobody gives a number back whose connection is removed before the number begins to wait.
+func TestADelayedReleaseFailsIfItsConnectionIsRemoved(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
+	mine := buyOne(t, p, c, BuyNumber{})
+	w.phones.once("number", reaction{before: func(context.Context) error {
+		w.check(w.store.DeleteConnection(background, c.Tenant.ID, c.Connections[adapter.KindTelephony].ID))
+		return nil
+	}})
+	_, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID)
+	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 }
 
 func TestNoTenantRestoresAnothersNumber(t *testing.T) {
