@@ -190,21 +190,30 @@ type deliveryRow struct {
 
 // find returns the newest deliveries of each webhook that is asked for, the oldest of them first.
 func (c webhookDeliveries) find(ctx context.Context, g *gateway.Gateway) ([]deliveryRow, error) {
-	webhooks, err := webhooksOf(ctx, g, "")
-	if err != nil {
-		return nil, err
+	var asked []admin.WebhookID
+	if c.Webhook != "" {
+		n, err := g.Admin().FindWebhook(ctx, operator(), c.Webhook)
+		if err != nil {
+			return nil, err
+		}
+		asked = append(asked, n)
+	} else {
+		webhooks, err := webhooksOf(ctx, g, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range webhooks {
+			asked = append(asked, admin.WebhookID{Tenant: w.Tenant, ID: w.ID})
+		}
 	}
 	all := []deliveryRow{}
-	for _, w := range webhooks {
-		if c.Webhook != "" && w.ID != c.Webhook {
-			continue
-		}
-		listed, err := g.Admin().ListDeliveries(ctx, operator(), admin.WebhookID{Tenant: w.Tenant, ID: w.ID})
+	for _, n := range asked {
+		listed, err := g.Admin().ListDeliveries(ctx, operator(), n)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range listed.Deliveries {
-			all = append(all, deliveryRow{w.ID, d})
+			all = append(all, deliveryRow{n.ID, d})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b deliveryRow) int { return a.CreatedAt.Compare(b.CreatedAt) })

@@ -131,6 +131,7 @@ func TestEventsReachThePlatform(t *testing.T) {
 				t.Fatal("it is not sent again")
 			}
 		}
+		d.wantFailure("There is no such webhook", "webhook", "deliveries", "--webhook", "wh_nobody")
 		if table := d.must("webhook", "deliveries", "--webhook", id); !strings.Contains(table, delivery) {
 			t.Errorf("the table is %s", table)
 		}
