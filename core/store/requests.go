@@ -57,7 +57,7 @@ func scanRequest(row scanner) (r Request, err error) {
 // AddRequests adds up to a thousand requests that are not there yet. Those of tenants that are gone are left
 // out.
 func (s *Store) AddRequests(ctx context.Context, all []Request) error {
-	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.changeOften(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		there, err := s.keepTenants(ctx, tx, all)
 		if err != nil {
 			return err
