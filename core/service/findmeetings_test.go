@@ -714,8 +714,19 @@ func TestAMeetingThatSomebodyDeletedIsNotToldOfThoughItsIDFindsIt(t *testing.T) 
 		Reference: booked.MeetingReference, Offered: Offered{SlotID: free.SlotID},
 	})
 	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: w.meetings.live()[0].ID, Start: when(t, "2030-03-04T16:00:00Z"),
+	})
+	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 	if w.meetings.changed > 0 {
 		t.Error("it was moved among the deleted items")
+	}
+	late := book(t, p, c, Write{}, meeting(t, "late", 12)).Record.Event.EventID
+	w.meetings.edit(late, func(e *calendar.Event) { e.CalendarID = "shown soon" })
+	if _, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: late, Start: when(t, "2030-03-04T13:00:00Z"),
+	}); err != nil {
+		t.Errorf("just booked, it is moved: %v", err)
 	}
 	if again, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID}); err != nil ||
 		again.MeetingReference == booked.MeetingReference {

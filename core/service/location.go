@@ -134,10 +134,16 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 // checkShown returns an error for an event that no calendar shows, unless it is one that was just booked or moved, or
 // an instance, whose id a provider may tell in another form.
 func (c calendarClient) checkShown(ctx context.Context, e calendar.Event) error {
-	held, err := c.opts.Store.HoldsOfEvent(ctx, c.connection.ID, e.ID)
-	isLive := func(h store.Hold) bool { return h.Until.After(c.opts.Now()) }
-	if err != nil || e.SeriesID != "" || slices.ContainsFunc(held, isLive) {
-		return err
+	if e.SeriesID != "" {
+		return nil
+	}
+	of := store.Intent{TenantID: c.tenant.ID, ConnectionID: c.connection.ID}
+	for _, operation := range []string{opBook, opUpdate} {
+		of.Operation = operation
+		recent, err := c.opts.Store.EffectsSince(ctx, of, c.opts.Now().Add(-holdAfterBooking))
+		if err != nil || slices.Contains(recent, e.ID) {
+			return err
+		}
 	}
 	return fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was deleted.")
 }

@@ -191,8 +191,9 @@ func (s *Calendar) update(
 	}, nil
 }
 
-// isLocated reports whether the event's calendar is looked for, since the change must find room there.
-func (u *update) isLocated() bool { return u.plan.moves() && u.client.isExclusive(u.plan.Terms) }
+// isLocated reports whether the event's calendar is looked for: a meeting that moves has to find room there, and nobody
+// would come to one that is among the deleted items.
+func (u *update) isLocated() bool { return u.plan.moves() }
 
 // remembered returns the calendar that the store has of the meeting, if any.
 func (u *update) remembered(ctx context.Context) (string, error) {
