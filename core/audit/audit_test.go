@@ -24,13 +24,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.M{M: m}) }
 
 // onBoth tests a rule on each database.
 func onBoth(t *testing.T, rule func(t *testing.T, w *world)) {
 	t.Helper()
 	for name, url := range map[string]func(testing.TB) string{
-		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+		"sqlite": storetest.ReusedSQLite, "postgres": storetest.ReusedPostgres,
 	} {
 		t.Run(name, func(t *testing.T) { rule(t, newWorld(t, url(t))) })
 	}

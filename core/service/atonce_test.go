@@ -111,7 +111,7 @@ func TestATicketThatARunningCallMayHaveMadeIsNotTaken(t *testing.T) {
 
 func TestKeyOfARunningCallIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
+	w := newWorld(t, storetest.ReusedSQLite)
 	w.options = impatient
 	p, c := w.start(), w.tenant("acme")
 	entered, let := make(chan struct{}), make(chan struct{})
@@ -174,7 +174,7 @@ func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
 func TestEqualBookingsAtOnceShareOneAnswer(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
-		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+		"SQLite": storetest.ReusedSQLite, "PostgreSQL": storetest.ReusedPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
@@ -243,7 +243,7 @@ func TestLateAnswerSettlesTheCall(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, storetest.SQLite)
+			w := newWorld(t, storetest.ReusedSQLite)
 			w.options = shorter
 			c, p := w.tenant("acme"), w.start()
 			a, call := test.on(w)
@@ -418,7 +418,7 @@ func TestAListOfSeveralPagesIsReadInPartsTheNextTime(t *testing.T) {
 func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
-		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+		"SQLite": storetest.ReusedSQLite, "PostgreSQL": storetest.ReusedPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
@@ -449,7 +449,7 @@ func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
 
 func TestReplicasSettleEachIntentOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
+	w := newWorld(t, storetest.ReusedSQLite)
 	c := w.tenant("acme")
 	w.meetings.traits.IdempotentBook = true
 	dieWith(t, w, c, 8)
@@ -464,7 +464,7 @@ func TestReplicasSettleEachIntentOnce(t *testing.T) {
 
 func TestShutdownWhileSettlingLosesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
+	w := newWorld(t, storetest.ReusedSQLite)
 	c := w.tenant("acme")
 	dieWith(t, w, c, 1)
 	w.options = func(o *Options, _ *guard.Options) { o.Deadline = time.Second }

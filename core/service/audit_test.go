@@ -95,7 +95,7 @@ func canaryMeeting(t *testing.T, h int) BookMeeting {
 func TestACallDuringARemovalIsInTheAudit(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
-		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+		"sqlite": storetest.ReusedSQLite, "postgres": storetest.ReusedPostgres,
 	} {
 		for what, remove := range map[string]func(*store.Store) error{
 			"connection": func(s *store.Store) error {
@@ -363,7 +363,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, open := range map[string]func(testing.TB) string{
-				"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+				"sqlite": storetest.ReusedSQLite, "postgres": storetest.ReusedPostgres,
 			} {
 				t.Run(name, func(t *testing.T) {
 					w := newWorld(t, open)
@@ -412,7 +412,7 @@ func TestRowsNameTheRequest(t *testing.T) {
 func TestADeletedTenantsRowsStay(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
-		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+		"sqlite": storetest.ReusedSQLite, "postgres": storetest.ReusedPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)

@@ -229,7 +229,7 @@ func TestCrash(t *testing.T) {
 		for _, by := range []string{"a repeat", "recovery", "late recovery"} {
 			t.Run(c.name+" is finished by "+by, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, storetest.SQLite)
+				w := newWorld(t, storetest.ReusedSQLite)
 				two := w.start()
 				points := 0
 				for n := int64(1); ; n++ {
@@ -373,7 +373,7 @@ type stepWorld struct {
 
 func newStepWorld(t *testing.T) stepWorld {
 	t.Helper()
-	w := newWorld(t, storetest.SQLite)
+	w := newWorld(t, storetest.ReusedSQLite)
 	s := stepWorld{world: w, db: w.database()}
 	// Triggers come and go with all that is prepared: they are there from the beginning, and a table says what fails.
 	s.execute("CREATE TABLE steps_taken (step INTEGER)")

@@ -176,7 +176,7 @@ var stores = []struct {
 	name string
 	open func(testing.TB) string
 	runs int // default number of drills; SQLite is slow under the race detector
-}{{"SQLite", storetest.SQLite, 12}, {"PostgreSQL", storetest.Postgres, 20}}
+}{{"SQLite", storetest.ReusedSQLite, 12}, {"PostgreSQL", storetest.ReusedPostgres, 20}}
 
 func newDrill(t *testing.T, w *world, seed uint64, deadly bool) *drill {
 	d := &drill{

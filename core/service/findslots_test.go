@@ -291,7 +291,7 @@ func (hangingDriver) EventsOf(ctx context.Context, _ []calendar.Query) ([]calend
 // A batch that hangs counts against the provider, though its calendars are read alone next.
 func TestAProviderThatHangsIsNoticedThoughItsCalendarsAreReadAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
+	w := newWorld(t, storetest.ReusedSQLite)
 	w.options = func(_ *Options, g *guard.Options) { g.BreakerFailures, g.Patience = 1, 400*time.Millisecond }
 	p, c := w.start(), w.tenant("acme")
 	w.meetings.instead = hangingDriver{&calendarDriver{w.meetings, p}}

@@ -35,7 +35,7 @@ func TestHistoriesOfASlotAreLinearizable(t *testing.T) {
 		}
 	}
 	for name, open := range map[string]func(testing.TB) string{
-		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+		"SQLite": storetest.ReusedSQLite, "PostgreSQL": storetest.ReusedPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
@@ -65,7 +65,7 @@ func TestHistoriesOfASlotAreLinearizable(t *testing.T) {
 // Without the hold that serialises bookings, histories are found that are not linearizable.
 func TestAHistoryWithoutTheLockIsFound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
+	w := newWorld(t, storetest.ReusedSQLite)
 	_, err := storetest.Database(t, w.url).Exec(
 		"CREATE TRIGGER no_lock AFTER INSERT ON holds BEGIN DELETE FROM holds WHERE id = new.id; END")
 	w.check(err)

@@ -79,7 +79,7 @@ func TestAHoldOfAClockThatWasAheadEnds(t *testing.T) {
 func TestOneSlotAmongManyHoldersAtOnceIsOneHold(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
-		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+		"SQLite": storetest.ReusedSQLite, "PostgreSQL": storetest.ReusedPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)

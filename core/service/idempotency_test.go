@@ -500,7 +500,7 @@ func (w *world) replaceCalendar(c apikey.Caller) apikey.Caller {
 // The answers to creations at the admin interface, some of which hold secrets, are kept no longer than others.
 func TestAnswersToCreationsAreKeptAsLongAsOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
+	w := newWorld(t, storetest.ReusedSQLite)
 	p := w.start()
 	creation := store.Creation{Actor: "key:admin", Operation: "create", Key: "k", CreatedAt: w.clock.now()}
 	ctx := store.RecordCreation(t.Context(), creation, func(string, string) ([]byte, error) {

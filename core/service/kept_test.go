@@ -108,7 +108,7 @@ func TestAZoneThatWasGuessedWrongIsNotUsed(t *testing.T) {
 
 func TestTheListOfCalendarsIsKeptWithTheConnection(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
+	w := newWorld(t, storetest.ReusedSQLite)
 	c := w.tenant("acme")
 	first := w.start()
 	first.list(t, c, anyZone(t))

@@ -78,7 +78,7 @@ func storeAway(t *testing.T, w *world) *trap {
 // TestAnAnswerThatWasGivenStaysGiven loses each message between a booking and PostgreSQL, or its response.
 func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.Postgres)
+	w := newWorld(t, storetest.ReusedPostgres)
 	w.meetings.traits.IdempotentBook = false // no run could find out the outcome later
 	c := w.tenant("acme")
 	cut := storeAway(t, w)
@@ -146,7 +146,7 @@ func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 // While the process cannot withdraw such a call, no other replica carries it out.
 func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.Postgres)
+	w := newWorld(t, storetest.ReusedPostgres)
 	c := w.tenant("acme")
 	cut, peer := storeAway(t, w), w.start()
 	book(t, cut.process, c, key("first"), meeting(t, "first", 1))

@@ -11,5 +11,5 @@ import (
 func TestMain(m *testing.M) {
 	watchCommits()
 	storetest.ManyAtATime()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(storetest.M{M: m})
 }

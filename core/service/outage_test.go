@@ -15,7 +15,7 @@ import (
 // respond may book something else instead.
 func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.Postgres)
+	w := newWorld(t, storetest.ReusedPostgres)
 	c := w.tenant("acme")
 	cut := w.startWithTrap()
 	cut.survives = true

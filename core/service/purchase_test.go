@@ -34,7 +34,7 @@ func (w *world) limited(c apikey.Caller, perDay, held int) apikey.Caller {
 func eachStore(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	for name, open := range map[string]func(testing.TB) string{
-		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+		"SQLite": storetest.ReusedSQLite, "PostgreSQL": storetest.ReusedPostgres,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t, open)) })
 	}
@@ -173,7 +173,7 @@ func (w *world) watchClaims() {
 // every write to the store is delayed.
 func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.Postgres)
+	w := newWorld(t, storetest.ReusedPostgres)
 	const any = "INSERT OR UPDATE OR DELETE ON "
 	w.slow(8*time.Millisecond, any+"purchases", any+"number_claims", any+"numbers")
 	w.watchClaims()
@@ -270,7 +270,7 @@ func TestAPurchaseLooksPastTheNumbersThatOthersHereHave(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, storetest.SQLite)
+			w := newWorld(t, storetest.ReusedSQLite)
 			p := w.start()
 			others(t, w, p, w.limited(w.tenant("acme"), 100, 100))
 			searches, orders := w.phones.called("search"), w.phones.called("buy")
@@ -647,7 +647,7 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, storetest.SQLite)
+			w := newWorld(t, storetest.ReusedSQLite)
 			c := w.limited(w.tenant("acme"), 100, 100)
 			w.phones.trunk = "TK1"
 			test.prepare(w)
@@ -1088,7 +1088,7 @@ func TestSagaSurvivesEveryKill(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
-			w, kills := newWorld(t, storetest.SQLite), 0
+			w, kills := newWorld(t, storetest.ReusedSQLite), 0
 			for i := shard; i < runs; i += shards {
 				seed := first + uint64(i)
 				kills += saga(t, w, seed)

@@ -85,7 +85,7 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 // measuredWorld returns a world with one process and one tenant, and a function that serves its metrics.
 func measuredWorld(t *testing.T) (w *world, p *process, c apikey.Caller, served func() string) {
 	measured := metrics.New(metrics.Build{})
-	w = newWorld(t, storetest.SQLite)
+	w = newWorld(t, storetest.ReusedSQLite)
 	w.options = func(o *Options, _ *guard.Options) { o.Metrics = measured }
 	c = w.tenant("acme")
 	return w, w.start(), c, func() string {

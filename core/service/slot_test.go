@@ -28,7 +28,7 @@ func protectedWorld(t *testing.T) (*world, *process, apikey.Caller) {
 func TestOneSlotAmongManyBookingsAtOnceIsOneEvent(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
-		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+		"SQLite": storetest.ReusedSQLite, "PostgreSQL": storetest.ReusedPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
@@ -665,7 +665,7 @@ func TestABookingIsTwoCommits(t *testing.T) {
 	t.Parallel()
 	for _, prevent := range []bool{false, true} {
 		t.Run(fmt.Sprintf("prevent_double_booking %v", prevent), func(t *testing.T) {
-			w := newWorld(t, storetest.SQLite)
+			w := newWorld(t, storetest.ReusedSQLite)
 			c := w.tenant("acme")
 			c.Tenant.Settings.PreventDoubleBooking = prevent
 			w.with(c)

@@ -76,7 +76,7 @@ func newWorld(tb testing.TB, open func(testing.TB) string) *world {
 // sqliteWorld returns a world on SQLite with one process and one tenant.
 func sqliteWorld(tb testing.TB) (*world, *process, apikey.Caller) {
 	tb.Helper()
-	w := newWorld(tb, storetest.SQLite)
+	w := newWorld(tb, storetest.ReusedSQLite)
 	return w, w.start(), w.tenant("acme")
 }
 

@@ -91,6 +91,13 @@ func (s *Store) MigrateTo(ctx context.Context, version int64) error {
 	return err
 }
 
+// Setting returns a setting of a connection to PostgreSQL.
+func Setting(ctx context.Context, s *Store, name string) (string, error) {
+	value, _, err := findIn(ctx, s, func(row scanner) (text string, err error) { return text, row.Scan(&text) },
+		"SELECT current_setting($1)", name)
+	return value, err
+}
+
 // Execute runs a statement unchanged.
 func (s *Store) Execute(ctx context.Context, query string, args ...any) error {
 	_, err := exec(ctx, s.write, query, args...)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		announceAndWait(url)
 	}
 	storetest.ManyAtATime()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(storetest.M{M: m})
 }
 
 type database struct {
@@ -41,7 +41,7 @@ var pooled = database{"pgbouncer", storetest.PgBouncer}
 // both runs a rule on each database. The rule gets no address, so that nothing of it stays but rows.
 func both(t *testing.T, rule func(t *testing.T, s *store.Store)) {
 	t.Helper()
-	all := []database{{"sqlite", storetest.SQLite}, {"postgres", storetest.ReusedPostgres}}
+	all := []database{{"sqlite", storetest.ReusedSQLite}, {"postgres", storetest.ReusedPostgres}}
 	if os.Getenv("FRONTDESK_PGBOUNCER") == "all" {
 		all = append(all, pooled)
 	}

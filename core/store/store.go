@@ -21,6 +21,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"os"
 	"strings"
@@ -82,6 +83,13 @@ const (
 // Open opens the database at "sqlite:PATH" or "postgres://...". It does not migrate. It creates a SQLite file
 // that does not exist; a PostgreSQL server need not be running yet.
 func Open(ctx context.Context, url string) (*Store, error) { return open(ctx, url, pool) }
+
+// OpenThrough is Open with connectors that the caller wraps, for tests and benchmarks.
+func OpenThrough(
+	ctx context.Context, url string, wrap func(driver.Connector) driver.Connector,
+) (*Store, error) {
+	return open(ctx, url, func(c driver.Connector, size int) *sql.DB { return pool(wrap(c), size) })
+}
 
 // BoundCalls sets how long a call may take. The default is four seconds. It must be called before the store
 // is used.

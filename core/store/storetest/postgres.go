@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql/driver"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 )
 
 // Postgres returns the URL of a new database that has every table and no row. All processes that test at one time
@@ -36,13 +38,14 @@ func Postgres(tb testing.TB) (url string) {
 }
 
 // ReusedPostgres returns the URL of a database like that of Postgres, which another test of this process uses next: to
-// delete its rows takes much less time than to copy a database. A test may add triggers, but change no tables.
+// delete its rows takes much less time than to copy a database. So do the connections of its stores: a new one takes as
+// long as dozens of statements, and plans each anew. A test may add triggers, but change no tables. See [M].
 func ReusedPostgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
 	wantStarted(tb, err)
 	d, err := c.unusedDatabase()
-	return c.forTest(tb, d.name, err, func() error { return c.reuse(d) })
+	return c.forTest(tb, d.name, err, func() error { return c.empty(d) })
 }
 
 // EmptyPostgres returns the URL of a new database without tables.
@@ -78,7 +81,6 @@ func (c *Cluster) forTest(tb testing.TB, name string, err error, giveBack func()
 	tb.Cleanup(func() {
 		err := giveBack()
 		if c.inUse.Add(-1) == 0 {
-			err = errors.Join(err, c.dropReusable())
 			c.disconnect()
 		}
 		if err != nil {
@@ -88,44 +90,55 @@ func (c *Cluster) forTest(tb testing.TB, name string, err error, giveBack func()
 	return c.URL(name)
 }
 
-// reusable is a database, and a connection to it that empties it.
+// reusable is a database, the connections that its stores leave to the next ones, and one that empties it.
 type reusable struct {
 	name string
+	pool *pgxpool.Pool
 	conn *pgx.Conn
 }
 
 // unusedDatabase returns a database that no test uses.
 func (c *Cluster) unusedDatabase() (d reusable, err error) {
 	c.reusable.Lock()
-	if last := len(c.reusable.all) - 1; last >= 0 {
-		d, c.reusable.all = c.reusable.all[last], c.reusable.all[:last]
-	}
-	c.reusable.Unlock()
-	if d.conn != nil {
+	defer c.reusable.Unlock()
+	if last := len(c.reusable.unused) - 1; last >= 0 {
+		d, c.reusable.unused = c.reusable.unused[last], c.reusable.unused[:last]
 		return d, nil
 	}
 	ctx := context.Background()
 	if d.name, err = c.create(copyPrefix, fromTemplate); err != nil {
 		return d, err
 	}
+	config, err := pgxpool.ParseConfig(c.address(d.name) + "&application_name=frontdesk&pool_max_conns=1000")
+	if err != nil {
+		return d, err
+	}
+	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return d, err
+	}
 	// A session in the replica role runs no triggers, so rows can be deleted in any order.
 	if d.conn, err = pgx.Connect(ctx, c.address(d.name)+"&session_replication_role=replica"); err != nil {
 		return d, err
 	}
+	connector := stdlib.GetPoolConnector(d.pool)
+	reused().Store(c.URL(d.name), reuse{
+		connectors: func() wrap { return func(driver.Connector) driver.Connector { return connector } },
+		end:        func() error { defer c.disconnect(); return c.dropReusable(d) },
+	})
 	_, err = d.conn.Exec(ctx, emptying)
 	return d, err
 }
 
-// emptying makes a function of the session that ends all others of its database, deletes the rows that a new one does
-// not have, and reports whether it is as new. With triggers it is not, nor with statistics, by which queries are
-// planned.
+// emptying makes a function of the session that ends all others of its database but those that are kept, deletes the
+// rows that a new one does not have, and reports whether it is as new. With triggers it is not, nor with statistics, by
+// which queries are planned.
 const emptying = `
 DO $make$
 DECLARE
 	name text;
 	filled boolean;
 	statements text := 'PERFORM pg_terminate_backend(pid, 60000) FROM pg_stat_activity
-		WHERE datname = current_database() AND pid <> pg_backend_pid();';
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND NOT pid = ANY (kept);';
 BEGIN
 	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
 		statements := statements || format('DELETE FROM %I;', name);
@@ -135,33 +148,38 @@ BEGIN
 			statements := statements || format('INSERT INTO %I SELECT * FROM %I;', name, 'new_' || name);
 		END IF;
 	END LOOP;
-	EXECUTE 'CREATE FUNCTION pg_temp.emptied() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN ' || statements || '
+	EXECUTE 'CREATE FUNCTION pg_temp.emptied(kept int[]) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN ' || statements || '
 		RETURN NOT EXISTS (SELECT FROM pg_trigger WHERE NOT tgisinternal) AND
 			NOT EXISTS (SELECT FROM pg_statistic JOIN pg_class ON pg_class.oid = starelid
 				WHERE relnamespace = ''public''::regnamespace); END $$';
 END $make$`
 
-// reuse empties a database for the next test.
-func (c *Cluster) reuse(d reusable) error {
+// empty empties a database for the next test.
+func (c *Cluster) empty(d reusable) error {
+	ctx := context.Background()
+	idle := d.pool.AcquireAllIdle(ctx)
+	pids := make([]int32, len(idle))
+	for i, conn := range idle {
+		pids[i] = int32(conn.Conn().PgConn().PID())
+	}
 	var asNew bool
-	err := d.conn.QueryRow(context.Background(), "SELECT pg_temp.emptied()").Scan(&asNew)
+	err := d.conn.QueryRow(ctx, "SELECT pg_temp.emptied($1)", pids).Scan(&asNew)
+	for _, conn := range idle {
+		conn.Release()
+	}
 	if err != nil || !asNew {
-		return errors.Join(err, d.conn.Close(context.Background()), c.drop(d.name))
+		return errors.Join(err, c.dropReusable(d))
 	}
 	c.reusable.Lock()
 	defer c.reusable.Unlock()
-	c.reusable.all = append(c.reusable.all, d)
+	c.reusable.unused = append(c.reusable.unused, d)
 	return nil
 }
 
-func (c *Cluster) dropReusable() (err error) {
-	c.reusable.Lock()
-	defer c.reusable.Unlock()
-	for _, d := range c.reusable.all {
-		err = errors.Join(err, d.conn.Close(context.Background()), c.drop(d.name))
-	}
-	c.reusable.all = nil
-	return err
+func (c *Cluster) dropReusable(d reusable) error {
+	reused().Delete(c.URL(d.name))
+	d.pool.Close()
+	return errors.Join(d.conn.Close(context.Background()), c.drop(d.name))
 }
 
 // boundedPool lets a store open ten connections in place of twenty. Tests of many callers at once would else
@@ -321,7 +339,7 @@ type Cluster struct {
 
 	reusable struct {
 		sync.Mutex
-		all []reusable // that no test uses now
+		unused []reusable
 	}
 	admin struct {
 		sync.Mutex

@@ -48,7 +48,8 @@ func Open(tb testing.TB, url string) *store.Store {
 	tb.Helper()
 	copied := strings.Contains(url, "/"+copyPrefix)
 	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
-		copied = CopyTables(tb, path)
+		_, again := reused().Load(url)
+		copied = again || CopyTables(tb, path)
 	}
 	s := Connect(tb, url)
 	tb.Cleanup(func() {
@@ -73,10 +74,7 @@ const patience = 2 * time.Minute
 // the limits themselves use store.Open.
 func Connect(tb testing.TB, url string) *store.Store {
 	tb.Helper()
-	if strings.HasPrefix(url, "postgres") && !strings.Contains(url, "connect_timeout") {
-		url += fmt.Sprintf("&connect_timeout=%d", patience/time.Second)
-	}
-	s, err := store.Open(context.Background(), url)
+	s, err := open(url)
 	if err != nil {
 		tb.Fatalf("the store does not open: %v", err)
 	}
