@@ -176,9 +176,6 @@ func (p *Pages) askToRevokeAdminKey(v *visit) (reply, error) {
 }
 
 func (p *Pages) revokeAdminKey(v *visit) (reply, error) {
-	if _, err := p.opts.Admin.RevokeAdminKey(v.ctx, v.caller, v.path("key")); err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The key was revoked."))
-	return see("/admin-keys")
+	_, err := p.opts.Admin.RevokeAdminKey(v.ctx, v.caller, v.path("key"))
+	return p.done(v, err, "The key was revoked.", "/admin-keys")
 }

@@ -81,11 +81,8 @@ func (p *Pages) createAgent(v *visit) (reply, error) {
 	if isInvalid(err) {
 		return p.showAgents(v, err)
 	}
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The agent "+made.Record.Name+" was created. Give its platform the address below."))
-	return see(tenantPath(v.tenant, "agents"))
+	return p.done(v, err, "The agent "+made.Record.Name+" was created. Give its platform the address below.",
+		tenantPath(v.tenant, "agents"))
 }
 
 // agent returns the voice agent that the path names.
@@ -115,9 +112,5 @@ func (p *Pages) askToRemoveAgent(v *visit) (reply, error) {
 
 func (p *Pages) removeAgent(v *visit) (reply, error) {
 	_, err := p.opts.Admin.RemoveAgent(v.ctx, v.caller, admin.AgentName{Tenant: v.tenant, ID: v.path("agent")})
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The agent was removed."))
-	return see(tenantPath(v.tenant, "agents"))
+	return p.done(v, err, "The agent was removed.", tenantPath(v.tenant, "agents"))
 }

@@ -298,11 +298,8 @@ func (p *Pages) makeDefault(v *visit) (reply, error) {
 	at := admin.ConnectionName{Tenant: v.tenant, Name: v.path("connection")}
 	changed, err := p.opts.Admin.ChangeConnection(v.ctx, v.caller,
 		admin.ConnectionChange{ConnectionName: at, Change: connection.Change{Default: true}})
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("API keys that are bound to no connection of this kind now use "+changed.Name+"."))
-	return see(tenantPath(v.tenant, "connections", changed.Name))
+	return p.done(v, err, "API keys that are bound to no connection of this kind now use "+changed.Name+".",
+		tenantPath(v.tenant, "connections", changed.Name))
 }
 
 func (p *Pages) askToRemove(v *visit) (reply, error) {
@@ -325,10 +322,7 @@ func (p *Pages) askToRemove(v *visit) (reply, error) {
 
 func (p *Pages) removeConnection(v *visit) (reply, error) {
 	name := v.path("connection")
-	if _, err := p.opts.Admin.RemoveConnection(v.ctx, v.caller,
-		admin.ConnectionName{Tenant: v.tenant, Name: name}); err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The connection "+name+" was removed."))
-	return see(tenantPath(v.tenant, "connections"))
+	_, err := p.opts.Admin.RemoveConnection(v.ctx, v.caller,
+		admin.ConnectionName{Tenant: v.tenant, Name: name})
+	return p.done(v, err, "The connection "+name+" was removed.", tenantPath(v.tenant, "connections"))
 }

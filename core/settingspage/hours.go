@@ -305,11 +305,7 @@ func (p *Pages) changeHours(v *visit) (reply, error) {
 	if isInvalid(err) {
 		return formPage("hours.html", p.hoursView(v, rules, form, err), err), nil
 	}
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The opening hours and booking rules were saved."))
-	return see(hoursPath(v) + "?preview=yes")
+	return p.done(v, err, "The opening hours and booking rules were saved.", hoursPath(v)+"?preview=yes")
 }
 
 func hoursPath(v *visit) string {

@@ -249,10 +249,7 @@ func (p *Pages) askToRevoke(v *visit) (reply, error) {
 }
 
 func (p *Pages) revokeKey(v *visit) (reply, error) {
-	if _, err := p.opts.Admin.RevokeKey(v.ctx, v.caller,
-		admin.KeyID{Tenant: v.tenant, ID: v.path("key")}); err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The key was revoked."))
-	return see(tenantPath(v.tenant, "keys"))
+	_, err := p.opts.Admin.RevokeKey(v.ctx, v.caller,
+		admin.KeyID{Tenant: v.tenant, ID: v.path("key")})
+	return p.done(v, err, "The key was revoked.", tenantPath(v.tenant, "keys"))
 }

@@ -172,11 +172,9 @@ func (p *Pages) buyNumber(v *visit) (reply, error) {
 		return p.showNumbers(v, formBuy, err)
 	case f.Code == fault.Exhausted, f.Code == fault.NotFound:
 		return p.showNumbers(v, formBuy, fault.InvalidField("area_code", "has no number to buy: "+f.Detail))
-	default:
-		return reply{}, err
 	}
-	p.notify(v, good(bought.Record.E164+" was bought."))
-	return see(tenantPath(v.tenant, "phone-numbers", idText(bought.Record.ID)))
+	return p.done(v, err, bought.Record.E164+" was bought.",
+		tenantPath(v.tenant, "phone-numbers", idText(bought.Record.ID)))
 }
 
 func (p *Pages) adoptNumber(v *visit) (reply, error) {
@@ -189,11 +187,8 @@ func (p *Pages) adoptNumber(v *visit) (reply, error) {
 		return p.showNumbers(v, formAdopt, err)
 	case f.Code == fault.NotFound, f.Code == fault.Conflict:
 		return p.showNumbers(v, formAdopt, fault.InvalidField("e164", "cannot be adopted: "+f.Detail))
-	default:
-		return reply{}, err
 	}
-	p.notify(v, good("The tenant holds "+adopted.E164+" now."))
-	return see(tenantPath(v.tenant, "phone-numbers"))
+	return p.done(v, err, "The tenant holds "+adopted.E164+" now.", tenantPath(v.tenant, "phone-numbers"))
 }
 
 // heldNumber returns the number that the path names.
@@ -266,11 +261,7 @@ func (p *Pages) changeNumber(v *visit) (reply, error) {
 	if f := fault.From(err); f != nil && f.Code == fault.Invalid {
 		return p.showNumber(v, err)
 	}
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The number was changed."))
-	return see(tenantPath(v.tenant, "phone-numbers", idText(row.ID)))
+	return p.done(v, err, "The number was changed.", tenantPath(v.tenant, "phone-numbers", idText(row.ID)))
 }
 
 func (p *Pages) askToReleaseNumber(v *visit) (reply, error) { return p.confirmRelease(v, "") }
@@ -317,11 +308,7 @@ func (p *Pages) releaseNumber(v *visit) (reply, error) {
 		return p.confirmRelease(v, wrong)
 	}
 	_, err = p.opts.Admin.ReleaseNumber(v.ctx, v.caller, admin.Write{}, admin.NumberID{Tenant: v.tenant, ID: row.ID})
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good(row.E164+" was released."))
-	return see(tenantPath(v.tenant, "phone-numbers"))
+	return p.done(v, err, row.E164+" was released.", tenantPath(v.tenant, "phone-numbers"))
 }
 
 func (p *Pages) askToRestoreNumber(v *visit) (reply, error) { return p.confirmRestore(v, "") }
@@ -351,9 +338,6 @@ func (p *Pages) restoreNumber(v *visit) (reply, error) {
 		return p.confirmRestore(v, wrong)
 	}
 	restored, err := p.opts.Admin.RestoreNumber(v.ctx, v.caller, admin.NumberID{Tenant: v.tenant, ID: row.ID})
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good(restored.E164+" is in use again."))
-	return see(tenantPath(v.tenant, "phone-numbers", idText(row.ID)))
+	return p.done(v, err, restored.E164+" is in use again.",
+		tenantPath(v.tenant, "phone-numbers", idText(row.ID)))
 }

@@ -179,6 +179,15 @@ type reply struct {
 // see replies with the address of another page, after a change: a path below the root.
 func see(path string) (reply, error) { return reply{to: path}, nil }
 
+// done leads to a page after a change, and tells there what was done. It returns the error of a change that failed.
+func (p *Pages) done(v *visit, err error, told, path string) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	p.notify(v, good(told))
+	return see(path)
+}
+
 // tenantPath returns the path, below the root, of a page about a tenant.
 func tenantPath(name string, parts ...string) string {
 	return "/tenants/" + strings.Join(append([]string{url.PathEscape(name)}, parts...), "/")

@@ -95,11 +95,8 @@ func (p *Pages) createTenant(v *visit) (reply, error) {
 	if isInvalid(err) {
 		return p.showOverview(v, name, err)
 	}
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The tenant "+made.Record.Name+" was created."))
-	return see(tenantPath(made.Record.Name, "connections"))
+	return p.done(v, err, "The tenant "+made.Record.Name+" was created.",
+		tenantPath(made.Record.Name, "connections"))
 }
 
 type tenantView struct {
@@ -154,11 +151,7 @@ func (p *Pages) changeTenant(v *visit) (reply, error) {
 	if isInvalid(err) {
 		return p.showTenant(v, found, stored, given, err)
 	}
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The settings were saved."))
-	return see(tenantPath(v.tenant))
+	return p.done(v, err, "The settings were saved.", tenantPath(v.tenant))
 }
 
 // confirmView is a page that asks before something is removed.
@@ -208,9 +201,6 @@ func (p *Pages) deleteTenant(v *visit) (reply, error) {
 	if v.form("name") != v.tenant {
 		return p.confirmDeletion(v, "must be the name of the tenant, "+v.tenant+".")
 	}
-	if _, err := p.opts.Admin.DeleteTenant(v.ctx, v.caller, v.tenant); err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The tenant "+v.tenant+" was deleted."))
-	return see("/")
+	_, err := p.opts.Admin.DeleteTenant(v.ctx, v.caller, v.tenant)
+	return p.done(v, err, "The tenant "+v.tenant+" was deleted.", "/")
 }

@@ -279,19 +279,12 @@ func (p *Pages) askToRemoveWebhook(v *visit) (reply, error) {
 }
 
 func (p *Pages) removeWebhook(v *visit) (reply, error) {
-	if _, err := p.opts.Admin.RemoveWebhook(v.ctx, v.caller, webhookID(v)); err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The webhook was removed."))
-	return see(webhooksPath(v))
+	_, err := p.opts.Admin.RemoveWebhook(v.ctx, v.caller, webhookID(v))
+	return p.done(v, err, "The webhook was removed.", webhooksPath(v))
 }
 
 func (p *Pages) resend(v *visit) (reply, error) {
 	sent, err := p.opts.Admin.ResendDelivery(v.ctx, v.caller,
 		admin.DeliveryID{WebhookID: webhookID(v), Delivery: v.path("delivery")})
-	if err != nil {
-		return reply{}, err
-	}
-	p.notify(v, good("The event "+sent.Type+" is sent again."))
-	return see(webhookPath(v, v.path("webhook")))
+	return p.done(v, err, "The event "+sent.Type+" is sent again.", webhookPath(v, v.path("webhook")))
 }
