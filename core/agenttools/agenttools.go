@@ -72,7 +72,6 @@ type Platform struct {
 
 const (
 	headerKey      = "X-Api-Key"
-	headerRequest  = "X-Request-Id"
 	headerCaller   = "X-Caller-Number"
 	headerCall     = "X-Call-Id"
 	headerToolCall = "X-Tool-Call-Id"

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -161,8 +162,7 @@ func (e *Error) Error() string {
 
 // Words returns the provider's words for logs: those of this fault, or of the fault that caused it.
 func (e *Error) Words() string {
-	var cause *Error
-	if e.Upstream == "" && errors.As(e.Err, &cause) {
+	if cause, is := errors.AsType[*Error](e.Err); is && e.Upstream == "" {
 		return cause.Words()
 	}
 	return e.Upstream
@@ -219,9 +219,7 @@ func AddField(fields []Field, f Field) []Field {
 func (e *Error) With(key, value string) *Error {
 	c := *e
 	c.Metadata = make(map[string]string, len(e.Metadata)+1)
-	for k, v := range e.Metadata {
-		c.Metadata[k] = v
-	}
+	maps.Copy(c.Metadata, e.Metadata)
 	c.Metadata[key] = value
 	return &c
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -44,10 +45,7 @@ func (o *openBreakers) set(b *breaker, open bool) {
 // OpenBreakers returns the breakers of this process that are not closed.
 func (g *Guard) OpenBreakers() []OpenBreaker {
 	g.open.mu.Lock()
-	found := make(map[*breaker]time.Time, len(g.open.all))
-	for b, since := range g.open.all {
-		found[b] = since
-	}
+	found := maps.Clone(g.open.all)
 	g.open.mu.Unlock()
 	all := make([]OpenBreaker, 0, len(found))
 	for b, since := range found {

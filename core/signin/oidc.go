@@ -290,8 +290,7 @@ func wrongProvider(setting string, err error) error {
 
 // refused returns the fault for a code that the provider did not redeem.
 func (o *OpenID) refused(err error) error {
-	var answer *oauth2.RetrieveError
-	if errors.As(err, &answer) && answer.ErrorCode != "" {
+	if answer, is := errors.AsType[*oauth2.RetrieveError](err); is && answer.ErrorCode != "" {
 		return wrongProvider("client_id and settings_page.oidc.client_secret",
 			fmt.Errorf("its token endpoint answered %q", answer.ErrorCode))
 	}
