@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/xml"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -49,9 +50,7 @@ func (d *driver) exchange(
 	if err != nil {
 		return answer{}, fault.From(err)
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	if len(body) > 0 && req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", xmlType)
 	}

@@ -75,8 +75,7 @@ func (p *parser) parse(path, source string) (expression, string) {
 func (p *parser) compile(source string) parsed {
 	query, err := gojq.Parse(source)
 	if err != nil {
-		var at *gojq.ParseError
-		if errors.As(err, &at) {
+		if at, is := errors.AsType[*gojq.ParseError](err); is {
 			return parsed{problem: fmt.Sprintf("is not a jq expression: %v at character %d of %q.", err, at.Offset, source)}
 		}
 		return parsed{problem: fmt.Sprintf("is not a jq expression: %v.", err)}
