@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // for the introduction
 	"encoding/json"
 	"fmt"
@@ -97,14 +98,10 @@ var introduction string
 // describe builds the OpenAPI document from the declarations.
 func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 	schemas := huma.NewMapRegistry(schemaPrefix, schemaName)
-	version := o.Version
-	if version == "" {
-		version = "dev"
-	}
 	d := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Frontdesk: calendar, tickets and phone numbers (beta)", Version: version,
+			Title: "Frontdesk: calendar, tickets and phone numbers (beta)", Version: cmp.Or(o.Version, "dev"),
 			Description: strings.TrimSpace(introduction),
 			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
@@ -167,15 +164,11 @@ func schemaName(t reflect.Type, hint string) string {
 func pathParameters(op operation, schemas huma.Registry) []*huma.Param {
 	var out []*huma.Param
 	for _, f := range op.request.fields {
-		if !f.inPath || !strings.Contains(op.Path, "{"+f.name+"}") {
-			continue
+		if f.inPath && strings.Contains(op.Path, "{"+f.name+"}") {
+			p := parameter(op.request, f, schemas)
+			p.In, p.Required = "path", true
+			out = append(out, p)
 		}
-		schema := huma.SchemaFromField(schemas, op.request.of.FieldByIndex(f.index), "")
-		p := &huma.Param{
-			Name: f.name, In: "path", Required: true, Description: schema.Description, Example: schema.Examples[0],
-		}
-		p.Schema = &huma.Schema{Type: schema.Type, Format: schema.Format}
-		out = append(out, p)
 	}
 	return out
 }
@@ -184,16 +177,20 @@ func pathParameters(op operation, schemas huma.Registry) []*huma.Param {
 func queryParameters(s *shape, schemas huma.Registry) []*huma.Param {
 	var out []*huma.Param
 	for _, f := range s.fields {
-		if !f.inQuery {
-			continue
+		if f.inQuery {
+			out = append(out, parameter(s, f, schemas))
 		}
-		schema := huma.SchemaFromField(schemas, s.of.FieldByIndex(f.index), "")
-		out = append(out, &huma.Param{
-			Name: f.name, In: "query", Description: schema.Description, Example: schema.Examples[0],
-			Schema: &huma.Schema{Type: schema.Type, Format: schema.Format},
-		})
 	}
 	return out
+}
+
+// parameter describes a field of a request as a parameter of the query.
+func parameter(s *shape, f field, schemas huma.Registry) *huma.Param {
+	schema := huma.SchemaFromField(schemas, s.of.FieldByIndex(f.index), "")
+	return &huma.Param{
+		Name: f.name, In: "query", Description: schema.Description, Example: schema.Examples[0],
+		Schema: &huma.Schema{Type: schema.Type, Format: schema.Format},
+	}
 }
 
 func (a *api) describeOperation(op operation, d *huma.OpenAPI) *huma.Operation {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
 	"frontdesk/core/fault"
@@ -33,25 +34,22 @@ func newPages(a *api, o Options) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	description := sync.OnceValues(func() (d struct{ yaml, json []byte }, err error) {
-		d.yaml, d.json, err = documentOf(a.describe(o, ops))
-		return d, err
-	})
-	administration := sync.OnceValues(func() (d struct{ yaml, json []byte }, err error) {
-		d.yaml, d.json, err = documentOf(a.describeAdmin(o))
-		return d, err
-	})
 	p := &pages{api: a, problems: map[string]gin.HandlerFunc{}, fixed: map[string]gin.HandlerFunc{
-		"/openapi.yaml": a.document("application/yaml",
-			func() ([]byte, error) { d, err := description(); return d.yaml, err }),
-		"/openapi.json": a.document("application/json",
-			func() ([]byte, error) { d, err := description(); return d.json, err }),
-		adminRoot + "/openapi.yaml": a.document("application/yaml",
-			func() ([]byte, error) { d, err := administration(); return d.yaml, err }),
-		adminRoot + "/openapi.json": a.document("application/json",
-			func() ([]byte, error) { d, err := administration(); return d.json, err }),
 		"/docs": a.page(set, "docs.html", func() any { return a.docsView(o, ops) }),
 	}}
+	for root, describe := range map[string]func() *huma.OpenAPI{
+		"":        func() *huma.OpenAPI { return a.describe(o, ops) },
+		adminRoot: func() *huma.OpenAPI { return a.describeAdmin(o) },
+	} {
+		description := sync.OnceValues(func() (d struct{ yaml, json []byte }, err error) {
+			d.yaml, d.json, err = documentOf(describe())
+			return d, err
+		})
+		p.fixed[root+"/openapi.yaml"] = a.document("application/yaml",
+			func() ([]byte, error) { d, err := description(); return d.yaml, err })
+		p.fixed[root+"/openapi.json"] = a.document("application/json",
+			func() ([]byte, error) { d, err := description(); return d.json, err })
+	}
 	for _, s := range a.catalogue.all {
 		p.problems[s.Slug] = a.page(set, "problem.html", func() any { return a.problemView(s) })
 	}
