@@ -262,8 +262,8 @@ func (c calendarClient) bookedHere(
 	return err
 }
 
-// readMeetings reads the event of a meeting, if it is in the time ahead, or, if somebody has made it a series since, the
-// instances of that in the window.
+// readMeetings reads the event of a meeting, if it is in the time ahead, or, if somebody has made it a series since,
+// the instances of that in the window.
 func (c calendarClient) readMeetings(
 	ctx context.Context, m store.Meeting, window, ahead calendar.Span,
 ) ([]calendar.Event, error) {
@@ -364,8 +364,8 @@ func (c calendarClient) meetingToMove(ctx context.Context, id string) (m store.M
 	return m, err
 }
 
-// asItIs returns a meeting with the id and the calendar that it has now. Where ids tell the calendar, as at CalDAV, both
-// are others once somebody has moved it to another one. If it cannot be read, slots are found where it was.
+// asItIs returns a meeting with the id and the calendar that it has now. Where ids tell the calendar, as at CalDAV,
+// both are others once somebody has moved it to another one. If it cannot be read, slots are found where it was.
 func (c calendarClient) asItIs(ctx context.Context, m store.Meeting) store.Meeting {
 	if c.traits.IDsTellCalendar {
 		if event, err := c.readEvent(ctx, []string{""}, m.EventID); err == nil {

@@ -114,9 +114,9 @@ func (d *driver) Change(
 
 // merge returns the list to write, nil if it is the current one. Attendees who stay are written unchanged, so
 // that Exchange keeps their responses (microsoftgraph/msgraph-sdk-java#1898); those left out are uninvited. Who has no
-// e-mail address stays: the address may be missing (Calendart/Office365Adapter#33), a name or one within Exchange
-// (microsoftgraph/microsoft-graph-docs-contrib#825, microsoftgraph/microsoft-graph-docs#13898), and no list of addresses
-// can name them.
+// e-mail address stays: the address may be missing (closeio/sync-engine#431), a name or one within Exchange
+// (microsoftgraph/microsoft-graph-docs-contrib#825, microsoftgraph/microsoft-graph-docs#13898), and no list of
+// addresses can name them.
 func merge(now []*graph.Attendee, want []string) []*graph.Attendee {
 	if len(want) == 0 && len(now) > 0 {
 		return []*graph.Attendee{}
