@@ -16,7 +16,7 @@ func TestWhatIsAskedAgainAndAgainGoesByAnIndex(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "front")
-		must(t, store.FillForCalls(t.Context(), s, 5_000))
+		must(t, store.FillForCalls(t.Context(), s, 1_500))
 		for _, q := range store.RepeatedQueries() {
 			plan := got(store.Explain(t.Context(), s, q.SQL, q.Args...))(t)
 			t.Logf("%s:\n%s", q.Name, plan)
