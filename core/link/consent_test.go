@@ -31,7 +31,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.M{M: m}) }
 
 const callbacks = "https://gw.example/oauth/callback/"
 
@@ -156,7 +156,7 @@ func TestAConsentMakesAConnectionThatWorks(t *testing.T) {
 }
 
 func TestAConsentIsNoChangeForApply(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	want := apply.Desired{Tenants: []apply.Tenant{{Name: "acme", Connections: []connection.Spec{{
 		Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet",
 		Settings:    map[string]any{"client_id": "client-of-acme"},
@@ -210,7 +210,7 @@ func TestAReconnectKeepsTheConnection(t *testing.T) {
 }
 
 func TestAnotherAccountTakesAConnectionOverOnlyWhereTheLinkAllowsIt(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	h.connect(h.link())
 	before := h.Row(h.connections()[0])
 
@@ -238,7 +238,7 @@ func TestAnotherAccountTakesAConnectionOverOnlyWhereTheLinkAllowsIt(t *testing.T
 // TestAnAccountWithoutAnAddressIsKnownByItsID connects a CRM whose user belongs to several organisations and
 // chooses one when consenting, as at HubSpot and Salesforce.
 func TestAnAccountWithoutAnAddressIsKnownByItsID(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	desk := func(n *link.Spec) {
 		n.Connection = connection.Spec{Name: "tickets", Kind: adapter.KindCRM, Provider: "desk"}
 	}
@@ -294,7 +294,7 @@ func TestAnAccountWithoutAnAddressIsKnownByItsID(t *testing.T) {
 }
 
 func TestTheAccountExpectedIsHintedAtSignIn(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	h.connect(h.link())
 	for _, c := range []struct {
 		other bool
@@ -313,7 +313,7 @@ func TestTheAccountExpectedIsHintedAtSignIn(t *testing.T) {
 }
 
 func TestLinksThatWouldLeadNowhereAreNotMade(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	h.Connection("acme", "old", adapter.KindCalendar, "dav")
 	for _, c := range []struct {
 		rule   string
@@ -369,7 +369,7 @@ func TestLinksThatWouldLeadNowhereAreNotMade(t *testing.T) {
 
 func TestWithoutAnOAuthClientTheKeysAreNamed(t *testing.T) {
 	for _, lacks := range []adapter.Operator{{}, {ClientID: "id"}} {
-		h := buildConsent(t, storetest.SQLite(t), func(o *tenanttest.Options) {
+		h := buildConsent(t, storetest.ReusedSQLite(t), func(o *tenanttest.Options) {
 			lacks.Addresses = o.Operators["meet"].Addresses
 			o.Operators = map[string]adapter.Operator{"meet": lacks}
 		})
@@ -414,7 +414,7 @@ func TestALinkIsGoodUntilItEndsOrHasLedToAConnection(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := buildConsent(t, storetest.SQLite(t))
+			h := buildConsent(t, storetest.ReusedSQLite(t))
 			token := h.link()
 			c.do(h, token)
 			_, err := h.Links.Get(t.Context(), token)
@@ -431,7 +431,7 @@ func TestALinkIsGoodUntilItEndsOrHasLedToAConnection(t *testing.T) {
 }
 
 func TestALinkToAConnectionThatIsGoneIsOutOfDate(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	h.connect(h.link())
 	token := h.link()
 	answer := h.answered(token, "approve")
@@ -446,7 +446,7 @@ func TestALinkToAConnectionThatIsGoneIsOutOfDate(t *testing.T) {
 }
 
 func TestAMistypedLinkCostsNoQuery(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	token := h.link()
 	tenanttest.Must(t, h.Store.Close())
 	key := secret.NewToken("fd_live_")
@@ -574,7 +574,7 @@ func TestAReconnectLeavesAWorkingConnectionInUseUntilTheNewTokensAreThere(t *tes
 		{"to another account", "other@acme.example", "", connection.StatusReconnectRequired},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := buildConsent(t, storetest.SQLite(t))
+			h := buildConsent(t, storetest.ReusedSQLite(t))
 			h.connect(h.link())
 			h.works("desk@acme.example")
 			token := h.link(func(n *link.Spec) {
@@ -604,7 +604,7 @@ func TestAReconnectLeavesAWorkingConnectionInUseUntilTheNewTokensAreThere(t *tes
 }
 
 func TestAClaimOfAProcessThatDiedEndsByItself(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	token := h.link()
 	hash, _ := secret.HashToken(token, "fdc_")
 	tenanttest.Must(t, h.Store.ClaimConnectLink(t.Context(), hash[:], []byte("the dead"), h.Clock.Now(),
@@ -653,7 +653,7 @@ func (f followed) Keep(ctx context.Context, tenantID, connectionID, since string
 }
 
 func TestTheCustomerLeavingDoesNotEndTheStoring(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	answer := h.answered(h.link(), "approve")
 	ctx, leave := context.WithCancel(t.Context())
 	h.Consented.TokenStore = leaving{h.Tokens, leave}
@@ -675,7 +675,7 @@ func (l leaving) Keep(ctx context.Context, tenantID, connectionID, since string,
 
 func TestNoSecretOfAConsentIsInALogLineOrError(t *testing.T) {
 	log := &tenanttest.Buffer{}
-	h := buildConsent(t, storetest.SQLite(t), func(o *tenanttest.Options) {
+	h := buildConsent(t, storetest.ReusedSQLite(t), func(o *tenanttest.Options) {
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	token := h.link()
@@ -736,7 +736,7 @@ func TestAConsentIsInTheAudit(t *testing.T) {
 }
 
 func TestKeySetThatCannotBeReadIsNoBadLink(t *testing.T) {
-	h := buildConsent(t, storetest.SQLite(t))
+	h := buildConsent(t, storetest.ReusedSQLite(t))
 	token := h.link()
 	again := h.LoseKeySet()
 	_, err := h.Links.Get(t.Context(), token)
