@@ -82,7 +82,7 @@ func bookPostgres(ctx context.Context, b *bench, s scenario) error {
 	defer fixture.end()
 	databases, err := b.databases(ctx, fixture, 1+2*len(b.binaries))
 	if err != nil {
-		b.report.tables[s.name] = "PostgreSQL was not there, so that nothing was measured.\n"
+		b.report.tables[s.name] = fmt.Sprintf("Nothing was measured: %v.\n", err)
 		return nil // what is not installed is left out, and the report says so
 	}
 	bare, err := barePostgres(ctx, databases[0])
