@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -12,7 +13,7 @@ import (
 )
 
 // refusal is a response that is the same to all requests for one operation but for the request's id. It is rendered
-// in advance, with a gap for the id. Such are the refusals that cost their caller nothing: those of the gate, of which
+// once, with a gap for the id. Such are the refusals that cost their caller nothing: those of the gate, of which
 // there are two for each request that is served at three times the gateway's capacity, and those of strangers.
 type refusal struct {
 	err           *fault.Error
@@ -24,17 +25,20 @@ type refusal struct {
 // gap is the placeholder for the request's id.
 const gap = "01REQUEST.ID"
 
-func (a *api) refusal(op operation, err *fault.Error) *refusal {
-	r := &refusal{err: err}
-	r.failure = a.failureOf(r.err, &exchange{
-		id: gap, operation: op.ID, kind: op.Kind, surface: op.surface(), language: language.English,
+// refusal returns what renders the refusal when it is first needed.
+func (a *api) refusal(op operation, err *fault.Error) func() *refusal {
+	return sync.OnceValue(func() *refusal {
+		r := &refusal{err: err}
+		r.failure = a.failureOf(r.err, &exchange{
+			id: gap, operation: op.ID, kind: op.Kind, surface: op.surface(), language: language.English,
+		})
+		body, contentType, failed := a.render(r.failure)
+		if failed == nil && bytes.Count(body, []byte(gap)) == 1 {
+			r.before, r.after, _ = bytes.Cut(body, []byte(gap))
+			r.contentType = contentType
+		}
+		return r
 	})
-	body, contentType, failed := a.render(r.failure)
-	if failed == nil && bytes.Count(body, []byte(gap)) == 1 {
-		r.before, r.after, _ = bytes.Cut(body, []byte(gap))
-		r.contentType = contentType
-	}
-	return r
 }
 
 // overloaded is the error of requests that the gate refuses.

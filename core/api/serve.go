@@ -40,7 +40,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 		defer cancel()
 		in, err := a.admit(c, op, x, checks, ctx)
 		if errors.Is(err, apikey.ErrKey) {
-			a.refuse(c, x, stranger)
+			a.refuse(c, x, stranger())
 			return
 		}
 		if err != nil {
@@ -51,7 +51,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 			// One refusal a second is logged, with the number of refusals; the metrics count each one.
 			refused, due := a.gate.countRefusal(a.now())
 			x.refused, x.untold = refused, !due
-			a.refuse(c, x, full)
+			a.refuse(c, x, full())
 			return
 		}
 		defer a.gate.leave(in.caller.Tenant.ID, op.writes)
