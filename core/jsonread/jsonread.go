@@ -39,9 +39,6 @@ func New(data []byte) *Reader { return &Reader{data: data} }
 // GiveUp records that the text is not as its reader expects.
 func (r *Reader) GiveUp() { r.bad = true }
 
-// OK reports whether everything so far was as expected.
-func (r *Reader) OK() bool { return !r.bad }
-
 // Seen tracks which members of an object were read: see [Reader.Once].
 type Seen uint32
 

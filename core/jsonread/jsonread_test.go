@@ -134,7 +134,7 @@ func TestARecentTextIsNotAllocated(t *testing.T) {
 		r = Reader{data: text}
 		recent = r.String(recent)
 	})
-	if allocations > 0 || recent != "America/New_York" || !r.OK() {
+	if allocations > 0 || recent != "America/New_York" || r.bad {
 		t.Errorf("%q with %v allocations", recent, allocations)
 	}
 }

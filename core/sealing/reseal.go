@@ -11,9 +11,8 @@ import (
 
 // Resealed is the result of [Rows.Reseal].
 type Resealed struct {
-	Sealed  int            // credentials, tokens and rows sealed again with the primary key
-	Already int            // those that already were
-	InUse   map[uint32]int // how many each key still seals, by its id
+	Sealed int            // credentials, tokens and rows sealed again with the primary key
+	InUse  map[uint32]int // how many each key still seals, by its id
 }
 
 // Reseal seals all credentials and tokens, and the rows of keys and links, with the key set's primary key. It
@@ -23,44 +22,35 @@ func (r *Rows) Reseal(ctx context.Context) (Resealed, error) {
 	if err != nil {
 		return Resealed{}, err
 	}
-	rows, err := r.opts.Store.AllConnections(ctx)
-	if err != nil {
-		return Resealed{}, err
-	}
 	var done Resealed
-	for _, row := range rows {
-		if vault.KeyOf(row.Credentials) == primary {
-			done.Already++
-			continue
-		}
-		if err := r.reseal(ctx, row); err != nil {
-			return done, err
-		}
-		done.Sealed++
-	}
-	if err := r.resealKeys(ctx, primary, &done); err != nil {
-		return done, err
-	}
-	if err := r.resealWebhooks(ctx, primary, &done); err != nil {
-		return done, err
-	}
-	tokens, err := r.opts.Store.AllTokens(ctx)
-	if err != nil {
-		return done, err
-	}
-	for _, row := range tokens {
-		sealed, err := r.resealTokens(ctx, row, primary)
+	for _, reseal := range []func(context.Context, uint32) (sealed int, err error){
+		r.resealConnections, r.resealKeys, r.resealLinks, r.resealWebhooks, r.resealAllTokens,
+	} {
+		sealed, err := reseal(ctx, primary)
+		done.Sealed += sealed
 		if err != nil {
 			return done, err
-		}
-		if sealed {
-			done.Sealed++
-		} else {
-			done.Already++
 		}
 	}
 	done.InUse, err = r.KeysInUse(ctx)
 	return done, err
+}
+
+func (r *Rows) resealConnections(ctx context.Context, primary uint32) (sealed int, err error) {
+	rows, err := r.opts.Store.AllConnections(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if vault.KeyOf(row.Credentials) == primary {
+			continue
+		}
+		if err := r.reseal(ctx, row); err != nil {
+			return sealed, err
+		}
+		sealed++
+	}
+	return sealed, nil
 }
 
 // reseal seals one connection's credentials again. It ignores a connection that was removed in the meantime.
@@ -78,34 +68,38 @@ func (r *Rows) reseal(ctx context.Context, row store.Connection) error {
 	return err
 }
 
-// resealKeys seals the rows of keys and links again. It skips rows that are not as the gateway wrote them.
-func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) error {
+// resealKeys seals the rows of API keys again. It skips rows that are not as the gateway wrote them.
+func (r *Rows) resealKeys(ctx context.Context, primary uint32) (sealed int, err error) {
 	keys, err := r.opts.Store.AllKeys(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, k := range keys {
 		if vault.KeyOf(k.Seal) == primary {
-			done.Already++
 			continue
 		}
 		what, err := r.sealer.WrongKey(k)
 		switch {
 		case err != nil:
-			return err
+			return sealed, err
 		case what != "":
 			r.opts.Log.ErrorContext(ctx, "the row of an API key is not as the gateway wrote it, and is not "+
 				"sealed again; run frontdesk doctor", "key", k.ID)
 		default:
 			if _, err := r.sealKey(ctx, k); err != nil { // a key revoked meanwhile is sealed already
-				return err
+				return sealed, err
 			}
-			done.Sealed++
+			sealed++
 		}
 	}
+	return sealed, nil
+}
+
+// resealLinks seals the rows of links again. It skips rows that are not as the gateway wrote them.
+func (r *Rows) resealLinks(ctx context.Context, primary uint32) (sealed int, err error) {
 	links, err := r.opts.Store.ConnectLinks(ctx, r.opts.Now())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, l := range links {
 		if vault.KeyOf(l.Seal) == primary {
@@ -113,35 +107,34 @@ func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) e
 		}
 		genuine, err := r.sealer.Genuine(l)
 		if err != nil {
-			return err
+			return sealed, err
 		}
 		if !genuine {
 			continue
 		}
 		if _, err := r.sealLink(ctx, l); err != nil {
-			return err
+			return sealed, err
 		}
-		done.Sealed++
+		sealed++
 	}
-	return nil
+	return sealed, nil
 }
 
 // resealWebhooks seals the secrets of webhooks again. It skips rows that are not as the gateway wrote them.
 // One that changes meanwhile was sealed by that change, and the next rotation finds it if that used an older
 // key.
-func (r *Rows) resealWebhooks(ctx context.Context, primary uint32, done *Resealed) error {
+func (r *Rows) resealWebhooks(ctx context.Context, primary uint32) (sealed int, err error) {
 	webhooks, err := r.opts.Store.Webhooks(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, was := range webhooks {
 		if vault.KeyOf(was.Sealed) == primary {
-			done.Already++
 			continue
 		}
 		secrets, err := r.sealer.OpenWebhook(was)
 		if vault.IsAway(err) {
-			return err
+			return sealed, err
 		}
 		if err != nil {
 			r.opts.Log.ErrorContext(ctx, "the row of a webhook is not as the gateway wrote it, and is not sealed "+
@@ -152,14 +145,31 @@ func (r *Rows) resealWebhooks(ctx context.Context, primary uint32, done *Reseale
 		err = r.sealer.SealWebhook(&is, secrets)
 		clear(secrets)
 		if err != nil {
-			return err
+			return sealed, err
 		}
 		if _, err := r.opts.Store.SealWebhook(ctx, was, is.Sealed); err != nil {
-			return err
+			return sealed, err
 		}
-		done.Sealed++
+		sealed++
 	}
-	return nil
+	return sealed, nil
+}
+
+func (r *Rows) resealAllTokens(ctx context.Context, primary uint32) (sealed int, err error) {
+	rows, err := r.opts.Store.AllTokens(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		again, err := r.resealTokens(ctx, row, primary)
+		if err != nil {
+			return sealed, err
+		}
+		if again {
+			sealed++
+		}
+	}
+	return sealed, nil
 }
 
 // resealTokens seals one connection's tokens again. A process that has not noticed the new key yet may renew
