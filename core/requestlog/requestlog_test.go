@@ -104,7 +104,7 @@ func TestRequestsAreFoundByWhatTheyDid(t *testing.T) {
 			{Filter{Operation: "createTicket"}, "full"},
 			{Filter{IdempotencyKey: "call 7"}, "full"},
 			{Filter{Failed: &yes}, "full"},
-			{Filter{Failed: &no, Since: noon.Add(3 * time.Second)}, "r4 r3"},
+			{Filter{Failed: &no, Limit: 2}, "r4 r3"},
 			{Filter{Reason: "PROVIDER_UNAVAILABLE"}, "full"},
 			{Filter{Reason: "SLOT_TAKEN"}, ""},
 			{Filter{RequestID: "r9"}, ""}, // beta's

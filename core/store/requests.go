@@ -37,7 +37,6 @@ type RequestFilter struct {
 	IdempotencyKey string
 	Failed         *bool // whether the status is 400 or more
 	Reason         string
-	Since          time.Time
 	Before         string // the ID of a request: only older ones
 	Limit          int
 }
@@ -131,9 +130,6 @@ func (s *Store) Requests(ctx context.Context, f RequestFilter) ([]Request, error
 		where = append(where, "status >= 400")
 	case f.Failed != nil:
 		where = append(where, "status < 400")
-	}
-	if !f.Since.IsZero() {
-		add("at >= $%d", millis(f.Since))
 	}
 	if f.Before != "" {
 		add("(at, id) < (SELECT at, id FROM requests WHERE tenant_id = $1 AND id = $%d)", f.Before)
