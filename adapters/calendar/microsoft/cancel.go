@@ -2,7 +2,10 @@ package microsoft
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
+	"time"
 
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
@@ -10,7 +13,10 @@ import (
 	"frontdesk/core/upstream"
 )
 
-var cancelFields = []string{"id", "isOrganizer", "isCancelled", "responseRequested", "attendees"}
+var cancelFields = []string{
+	"id", "isOrganizer", "isCancelled", "responseRequested", "attendees", "start", "end", "isAllDay", "type",
+	"seriesMasterId",
+}
 
 // Cancel removes an event in the way that the account's role in it requires, so it reads the event first.
 // Neither action accepts a condition (learn.microsoft.com/graph/api/event-cancel), so a version is compared
@@ -48,5 +54,25 @@ func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Eve
 	}
 	about := exchange{missing: noEvent(), writes: true}
 	_, err := ask[graph.Nothing](upstream.ExpectEmpty(ctx), d, about, request)
+	if refused := new(graph.Error); errors.As(err, &refused) && refused.Code == cannotDelete &&
+		d.isGone(ctx, calendarID, event) {
+		return noEvent()
+	}
 	return err
+}
+
+// isGone reports whether an event that cannot be deleted is among the deleted items, where its immutable id still finds
+// it (microsoftgraph/msgraph-sdk-dotnet#3047): no calendar shows it there. Otherwise the account may not delete it, such
+// as a delegate in a calendar of another mailbox ("DeleteItem operation", EWS reference for Exchange). A series need
+// not be shown at the time of its first instance.
+func (d *driver) isGone(ctx context.Context, calendarID string, e *graph.Event) bool {
+	event, err := toEvent(e, calendarID)
+	if err != nil || event.SeriesID != "" {
+		return false
+	}
+	page, err := d.Events(ctx, calendar.Query{
+		CalendarID: calendarID, From: event.Start.Instant, To: event.End.Instant.Add(time.Minute),
+	})
+	return err == nil && page.Next == "" &&
+		!slices.ContainsFunc(page.Events, func(listed calendar.Event) bool { return listed.ID == event.ID })
 }

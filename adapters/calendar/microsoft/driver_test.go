@@ -500,6 +500,22 @@ func TestHowAnEventLeavesTheCalendar(t *testing.T) {
 	}
 }
 
+// Exchange refuses to delete what is deleted already in the same words as what the account may not delete.
+func TestWhatMayNotBeDeletedIsNotTakenForDeleted(t *testing.T) {
+	t.Parallel()
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	b := booking(a)
+	b.Attendees = nil
+	event := book(t, d, b)
+	defer a.Fail("DELETE", http.StatusForbidden, "ErrorCannotDeleteObject", nil)()
+	err := d.Cancel(t.Context(), refOf(event), calendar.Cancellation{})
+	wantFault(t, "cancelling what stays", err, fault.Forbidden, fault.ReasonPermissionDenied)
+	a.FailWith("calendarView", http.StatusOK, `{"value":[]}`)
+	err = d.Cancel(t.Context(), refOf(event), calendar.Cancellation{})
+	wantFault(t, "cancelling what is deleted", err, fault.NotFound, fault.ReasonEventNotFound)
+}
+
 func TestABookingIsFoundAgainOrSaidToBeGone(t *testing.T) {
 	t.Parallel()
 	a := serve(t, fake.Options{}, nil)

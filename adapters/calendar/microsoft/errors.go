@@ -13,6 +13,9 @@ import (
 // duplicateTransaction is the error code for a transactionId that was used for another event.
 const duplicateTransaction = "ErrorDuplicateTransactionId"
 
+// cannotDelete is the error code for an event that the account may not delete, or that is deleted already; see remove.
+const cannotDelete = "ErrorCannotDeleteObject"
+
 // faultOf converts the error of a request into a fault. The transport's errors are faults already, and are
 // returned unchanged.
 func (d *driver) faultOf(err error, about exchange) error {
@@ -23,8 +26,8 @@ func (d *driver) faultOf(err error, about exchange) error {
 	switch {
 	case errors.As(err, &refused):
 		f := d.refusal(refused, about)
-		if refused.Code == duplicateTransaction {
-			f = f.Because(refused) // Book checks for it
+		if refused.Code == duplicateTransaction || refused.Code == cannotDelete {
+			f = f.Because(refused) // Book and remove check for it
 		}
 		return f
 	case errors.As(err, &strange):
@@ -63,8 +66,6 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 		"ErrorInvalidMailboxItemId",
 		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
 		return about.missing
-	case "ErrorCannotDeleteObject": // what was deleted is still found by its immutable id (msgraph-sdk-dotnet#3047)
-		return about.missing
 	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox":
 		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange " +
 			"Online mailbox, or connect another account")
@@ -97,7 +98,7 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"Outlook does not let a meeting of a series move onto or past the one before or after it. "+
 				"Choose a time between the two.")
-	case "ErrorAccessDenied", "ErrorInsufficientPermissionsInAccessToken", "Authorization_RequestDenied":
+	case "ErrorAccessDenied", "ErrorInsufficientPermissionsInAccessToken", "Authorization_RequestDenied", cannotDelete:
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
 			"Microsoft does not allow the connected account to do this: the calendar is read-only, or the "+
 				"permission to change calendars was not granted.")

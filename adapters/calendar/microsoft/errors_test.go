@@ -37,7 +37,7 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 	}{
 		{400, errorBody("ErrorInvalidIdMalformed"), fault.NotFound, fault.ReasonEventNotFound},
 		{404, errorBody("ErrorItemNotFound"), fault.NotFound, fault.ReasonEventNotFound},
-		{403, errorBody("ErrorCannotDeleteObject"), fault.NotFound, fault.ReasonEventNotFound},
+		{403, errorBody("ErrorCannotDeleteObject"), fault.Forbidden, fault.ReasonPermissionDenied},
 		{404, errorBody("MailboxNotEnabledForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{404, errorBody("MailboxNotSupportedForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{404, errorBody("ErrorMailboxMoveInProgress"), fault.Unavailable, fault.ReasonProviderUnavailable},
