@@ -734,6 +734,34 @@ func TestAMeetingThatSomebodyDeletedIsNotToldOfThoughItsIDFindsIt(t *testing.T) 
 	}
 }
 
+// What is booked or moved without a slot has no hold on its time that would tell how new it is.
+func TestAMeetingIsToldOfBeforeACalendarShowsItThoughNoSlotIsHeld(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar, w.meetings.traits.KeepsCancelled = false, false
+	in := meeting(t, "therapy", 10)
+	in.phone = "+12025550101"
+	id := book(t, p, c, Write{}, in).Record.Event.EventID
+	isIn := func(calendarID string) {
+		w.meetings.edit(id, func(e *calendar.Event) { e.CalendarID = calendarID })
+	}
+	isIn("none")
+	count := func(when string, want int) {
+		t.Helper()
+		if found := findMeetings(t, p, c, FindMeetings{Phone: in.phone}); len(found.Meetings) != want {
+			t.Errorf("%s, found %+v", when, found)
+		}
+	}
+	count("just booked", 1)
+	w.clock.advance(3 * time.Minute)
+	count("not shown for three minutes", 0)
+	isIn("main")
+	_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T12:00:00Z")})
+	w.check(err)
+	isIn("none")
+	count("just moved", 1)
+}
+
 // A person gives a meeting to another calendar, and the one before stays among the guests: its copy stands, under the
 // same id.
 func TestAMeetingIsCancelledWhoseCalendarIsAGuestByNow(t *testing.T) {
