@@ -762,6 +762,31 @@ func TestAMeetingIsToldOfBeforeACalendarShowsItThoughNoSlotIsHeld(t *testing.T) 
 	count("just moved", 1)
 }
 
+func TestAMeetingIsFoundWhereSomebodyMovedItThoughAnotherCalendarCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar, w.meetings.traits.KeepsCancelled = false, false
+	in := meeting(t, "therapy", 10)
+	in.phone = "+12025550101"
+	id := book(t, p, c, Write{}, in).Record.Event.EventID
+	w.clock.advance(3 * time.Minute)
+	w.meetings.edit(id, func(e *calendar.Event) { e.CalendarID = "side" })
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call == "events/third" {
+			return reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "No."))}
+		}
+		return reaction{}
+	})
+	byPhone := FindMeetings{Phone: in.phone}
+	if found := findMeetings(t, p, c, byPhone); len(found.Meetings) != 1 || !found.Complete {
+		t.Errorf("found %+v", found)
+	}
+	w.meetings.edit(id, func(e *calendar.Event) { e.CalendarID = "third" })
+	byPhone.Start, byPhone.End = when(t, "2030-03-04"), when(t, "2030-03-06")
+	_, err := p.Calendar.FindMeetings(background, c, byPhone)
+	wantReason(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
+}
+
 // A person gives a meeting to another calendar, and the one before stays among the guests: its copy stands, under the
 // same id.
 func TestAMeetingIsCancelledWhoseCalendarIsAGuestByNow(t *testing.T) {

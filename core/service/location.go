@@ -99,12 +99,19 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 		span.To = span.From.Add(time.Minute)
 	}
 	isIn := func(ids []string) (string, error) {
-		events, err := c.readEvents(ctx, ids, span, "")
-		i := slices.IndexFunc(events, func(listed calendar.Event) bool { return isOf(listed, e.ID) })
-		if err != nil || i < 0 {
+		lists, err := c.newLists(ctx, ids, span, "")
+		if err != nil {
 			return "", err
 		}
-		return events[i].CalendarID, nil
+		err = readLists(ctx, lists, c.tryPages)
+		for _, l := range lists { // one that cannot be read matters only if none of the others has it
+			i := slices.IndexFunc(l.events, func(listed calendar.Event) bool { return isOf(listed, e.ID) })
+			if i >= 0 {
+				return l.events[i].CalendarID, nil
+			}
+			err = cmp.Or(err, l.err)
+		}
+		return "", err
 	}
 	if where, err := isIn([]string{e.CalendarID}); where != "" || err != nil {
 		return where, err
