@@ -64,7 +64,9 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	switch e.Code {
 	case "ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId", "ErrorInvalidIdEmpty",
 		"ErrorInvalidMailboxItemId",
-		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
+		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri",
+		// Of what is deleted ("Handling deletion-related errors in EWS in Exchange").
+		"ErrorCalendarCannotUpdateDeletedItem", "ErrorCalendarOccurrenceIsDeletedFromRecurrence":
 		return about.missing
 	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox":
 		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange " +

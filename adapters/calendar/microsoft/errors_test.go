@@ -37,6 +37,9 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 	}{
 		{400, errorBody("ErrorInvalidIdMalformed"), fault.NotFound, fault.ReasonEventNotFound},
 		{404, errorBody("ErrorItemNotFound"), fault.NotFound, fault.ReasonEventNotFound},
+		{400, errorBody("ErrorCalendarCannotUpdateDeletedItem"), fault.NotFound, fault.ReasonEventNotFound},
+		{400, errorBody("ErrorCalendarOccurrenceIsDeletedFromRecurrence"), fault.NotFound, fault.ReasonEventNotFound},
+		{404, errorBody("ErrorCalendarOccurrenceIsDeletedFromRecurrence"), fault.NotFound, fault.ReasonEventNotFound},
 		{403, errorBody("ErrorCannotDeleteObject"), fault.Forbidden, fault.ReasonPermissionDenied},
 		{404, errorBody("MailboxNotEnabledForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{404, errorBody("MailboxNotSupportedForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
