@@ -692,6 +692,37 @@ func TestAReferenceOutlivesAMoveToACalendarWhereTheEventHasAnotherID(t *testing.
 	}
 }
 
+// A platform repeats a call that took too long. The same caller has the slot then, whatever became of the meeting.
+func TestARepeatedHoldForAMoveIsOneHoldWhereverTheMeetingIs(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar, w.meetings.traits.IDsTellCalendar = false, true
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID})
+	w.check(err)
+	w.clock.advance(3 * time.Minute)
+	id := w.meetings.live()[0].ID
+	move := HoldSlot{SlotID: slotAt(t, p, c, 14, nil).SlotID, For: time.Minute, Moves: booked.MeetingReference}
+	first, err := p.Calendar.Hold(asKey(c), c, Write{}, move)
+	w.check(err)
+	again := func(when string) {
+		t.Helper()
+		got, err := p.Calendar.Hold(asKey(c), c, Write{}, move)
+		if err != nil || got.Record.HoldID != first.Record.HoldID {
+			t.Errorf("%s, it is held as %+v, %v, first as %+v", when, got.Record, err, first.Record)
+		}
+	}
+	w.meetings.edit(id, func(e *calendar.Event) { e.ID, e.CalendarID = "moved", "side" })
+	w.meetings.renamed = map[string]string{id: "moved"}
+	again("when somebody has moved the meeting")
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call == "event" {
+			return reaction{before: fails(down())}
+		}
+		return reaction{}
+	})
+	again("while the meeting cannot be read")
+}
+
 // Outlook moves what somebody deletes to another folder, where its id finds it as if nothing were. It is in no calendar
 // then, as is an event just booked that no calendar shows yet.
 func TestAMeetingThatSomebodyDeletedIsNotToldOfThoughItsIDFindsIt(t *testing.T) {

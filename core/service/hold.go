@@ -224,7 +224,6 @@ func (s *Calendar) Hold(
 		if moving, err = client.meetingOf(ctx, in.Moves); err != nil {
 			return none, err
 		}
-		moving = client.asItIs(ctx, moving)
 		plan.Event, plan.In = moving.EventID, moving.CalendarID
 	}
 	answer, err := journal.Perform(ctx, s.journal, journal.Call{
@@ -235,6 +234,9 @@ func (s *Calendar) Hold(
 			return err == nil && !held
 		},
 	}, with(client, s.hold))
+	if err != nil && in.Moves != "" {
+		moving = client.asItIs(ctx, moving)
+	}
 	return answer, s.withNearest(ctx, client, offer, moving, err)
 }
 
@@ -247,6 +249,10 @@ func (s *Calendar) hold(
 	offer, err := client.offered(ctx, Offered{SlotID: plan.SlotID})
 	if err != nil {
 		return none, err
+	}
+	if plan.Event != "" { // not in the plan, by which a repeat is known
+		moving := client.asItIs(ctx, store.Meeting{EventID: plan.Event, CalendarID: plan.In})
+		plan.Event, plan.In = moving.EventID, moving.CalendarID
 	}
 	offer.rules.MovesIn = plan.In
 	row := offer.SlotOffered
