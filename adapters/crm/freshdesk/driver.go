@@ -113,51 +113,59 @@ const included = 10
 
 // ByNumber implements crm.Driver. A deleted ticket is none.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
-	found, deleted, err := d.read(ctx, number)
-	if deleted {
+	found, err := d.read(ctx, number)
+	switch {
+	case err != nil:
+		return crm.Ticket{}, err
+	case found.Deleted:
 		return crm.Ticket{}, noTicket()
 	}
-	return found, err
+	return d.complete(ctx, found)
 }
 
-// read returns a ticket, and whether it is deleted. A ticket's number is its id. A closed ticket that nobody touched
-// for 120 days moves to the archive, where it has a path of its own, and comes without conversations and times
-// (developers.freshdesk.com/api, "Archive Tickets").
-func (d *driver) read(ctx context.Context, number string) (_ crm.Ticket, deleted bool, _ error) {
+// read reads a ticket. A ticket's number is its id. A closed ticket that nobody touched for 120 days moves to the
+// archive, where it has a path of its own, and comes without conversations and times (developers.freshdesk.com/api,
+// "Archive Tickets").
+func (d *driver) read(ctx context.Context, number string) (found ticket, _ error) {
 	id, ok := crm.ParseNumericID(number)
 	if !ok {
-		return crm.Ticket{}, false, noTicket()
+		return found, noTicket()
 	}
-	path := "/tickets/" + number
-	archived := "/tickets/archived/" + number
-	var found ticket
-	err := d.get(ctx, path, url.Values{"include": {"conversations,stats"}}, &found)
+	err := d.get(ctx, "/tickets/"+number, url.Values{"include": {"conversations,stats"}}, &found)
 	if errors.Is(err, fault.NotFound) {
-		if err = d.get(ctx, archived, nil, &found); errors.Is(err, fault.Forbidden) { // the account may have no archive
-			return crm.Ticket{}, false, noTicket()
+		if err = d.get(ctx, archivePath+number, nil, &found); errors.Is(err, fault.Forbidden) { // there may be no archive
+			return found, noTicket()
 		}
 	}
-	if err != nil {
-		return crm.Ticket{}, false, crm.TicketMissing(err, noTicket())
+	switch {
+	case err != nil:
+		return found, crm.TicketMissing(err, noTicket())
+	case found.ID != id:
+		return found, unreadable(http.MethodGet)
 	}
-	if found.ID != id {
-		return crm.Ticket{}, false, unreadable(http.MethodGet)
-	}
+	return found, nil
+}
+
+const archivePath = "/tickets/archived/"
+
+// complete returns a ticket that was read, with its labels and its last comment.
+func (d *driver) complete(ctx context.Context, found ticket) (crm.Ticket, error) {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.statuses.knows(found.Status) })
 	if err != nil {
-		return crm.Ticket{}, false, err
+		return crm.Ticket{}, err
 	}
 	answer := ticketOf(found, known)
+	path := "/tickets/" + answer.Number
 	if found.Archived {
-		path = archived
+		path = archivePath + answer.Number
 	} else if len(found.Conversations) < included {
 		answer.LastComment = lastPublic(found.Conversations)
-		return answer, found.Deleted, nil
+		return answer, nil
 	}
 	if answer.LastComment, err = d.lastComment(ctx, path); err != nil {
-		return crm.Ticket{}, false, crm.TicketMissing(err, noTicket())
+		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
 	}
-	return answer, found.Deleted, nil
+	return answer, nil
 }
 
 const (

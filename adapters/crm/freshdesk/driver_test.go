@@ -198,12 +198,21 @@ func TestLongMailsOfATicketAreRead(t *testing.T) {
 func TestATicketInTheTrashIsNone(t *testing.T) {
 	s := serve(t, fake.Options{})
 	ticket := made(t, s)
+	for range 12 {
+		if err := s.Comment(ticket.ID, "An earlier word.", false, true); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := s.Delete(ticket.ID); err != nil {
 		t.Fatal(err)
 	}
+	before := s.Calls()
 	_, err := s.open(t).ByNumber(t.Context(), ticket.Number)
 	if f := fault.From(err); f == nil || f.Reason != fault.ReasonTicketNotFound {
 		t.Errorf("answered %v", err)
+	}
+	if asked := s.Calls() - before; asked != 1 {
+		t.Errorf("it took %d calls", asked)
 	}
 }
 

@@ -41,8 +41,11 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 		}
 		chosen, err := crm.Choose(asked, found)
 		if err == nil {
-			ticket, _, err := d.read(ctx, chosen.Number)
-			return ticket, err
+			found, err := d.read(ctx, chosen.Number)
+			if err != nil {
+				return crm.Ticket{}, err
+			}
+			return d.complete(ctx, found)
 		}
 		if !errors.Is(err, fault.NotFound) {
 			return crm.Ticket{}, err
