@@ -818,6 +818,28 @@ func TestAMeetingIsFoundWhereSomebodyMovedItThoughAnotherCalendarCannotBeRead(t 
 	wantReason(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
 }
 
+// Graph finds an event by its id whatever calendar it is asked in (microsoftgraph/microsoft-graph-docs#391), also in one
+// that is no more.
+func TestAMeetingIsFoundWhoseCalendarIsNoMore(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar, w.meetings.traits.KeepsCancelled = false, false
+	in := meeting(t, "therapy", 10)
+	in.phone, in.CalendarIDs = "+12025550101", []string{"side"}
+	id := book(t, p, c, Write{}, in).Record.Event.EventID
+	w.clock.advance(3 * time.Minute)
+	w.meetings.edit(id, func(e *calendar.Event) { e.CalendarID = "third" })
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call == "events/side" {
+			return reaction{before: fails(fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "No such calendar."))}
+		}
+		return reaction{}
+	})
+	if found := findMeetings(t, p, c, FindMeetings{Phone: in.phone}); len(found.Meetings) != 1 || !found.Complete {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // A person gives a meeting to another calendar, and the one before stays among the guests: its copy stands, under the
 // same id.
 func TestAMeetingIsCancelledWhoseCalendarIsAGuestByNow(t *testing.T) {

@@ -109,7 +109,9 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 			if i >= 0 {
 				return l.events[i].CalendarID, nil
 			}
-			err = cmp.Or(err, l.err)
+			if !errors.Is(l.err, fault.NotFound) { // a calendar that is no more has no event
+				err = cmp.Or(err, l.err)
+			}
 		}
 		return "", err
 	}
