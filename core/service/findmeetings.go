@@ -256,7 +256,10 @@ func (c calendarClient) bookedHere(
 			err = errs[i]
 		}
 		for _, e := range some {
-			all.events, all.booked[e.ID] = append(all.events, e), rows[i]
+			all.events = append(all.events, e)
+			if _, known := all.booked[e.ID]; !known || rows[i].EventID != e.ID { // its first id stays its own
+				all.booked[e.ID] = rows[i]
+			}
 		}
 	}
 	return err

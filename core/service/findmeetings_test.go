@@ -692,6 +692,26 @@ func TestAReferenceOutlivesAMoveToACalendarWhereTheEventHasAnotherID(t *testing.
 	}
 }
 
+// Who invites other people to a meeting that has another id by now makes it known under both.
+func TestAMeetingKeepsOneReferenceThoughItIsKnownByTwoIDs(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar, w.meetings.traits.IDsTellCalendar = false, true
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID})
+	w.check(err)
+	id := w.meetings.live()[0].ID
+	w.meetings.edit(id, func(e *calendar.Event) { e.ID, e.CalendarID = "moved", "side" })
+	w.meetings.renamed = map[string]string{id: "moved"}
+	_, err = p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Attendees: []string{"kim@example.com"}})
+	w.check(err)
+	for range 10 {
+		found := findMeetings(t, p, c, FindMeetings{Email: "kim@example.com"})
+		if len(found.Meetings) != 1 || found.Meetings[0].MeetingReference != booked.MeetingReference {
+			t.Fatalf("found %+v, want the one of %s", found, booked.MeetingReference)
+		}
+	}
+}
+
 // A platform repeats a call that took too long. The same caller has the slot then, whatever became of the meeting.
 func TestARepeatedHoldForAMoveIsOneHoldWhereverTheMeetingIs(t *testing.T) {
 	t.Parallel()
