@@ -21,6 +21,8 @@ func TestADeletionThatIsInterruptedIsCompleted(t *testing.T) {
 		fill(t, s, connectionOf(t, s, "acme", "connection-of-acme", "calendar"))
 		must(t, store.FillForPlans(ctx, s, 2000))
 		must(t, store.FillQueues(ctx, s, 1, 1, 1))
+		held, err := add(t, s, store.Number{TenantID: "acme", ConnectionID: c.ID, Ref: "1", E164: "+1", CreatedAt: noon})
+		must(t, err)
 		if n := len(got(s.DueQueues(ctx, noon, "", 9, 9))(t)); n != 1 {
 			t.Fatalf("%d queues are due", n)
 		}
@@ -32,10 +34,12 @@ func TestADeletionThatIsInterruptedIsCompleted(t *testing.T) {
 			t.Errorf("%d intents are left at once", n)
 		}
 
-		_, err := s.TenantByName(ctx, c.TenantID)
+		_, err = s.TenantByName(ctx, c.TenantID)
 		refused(t, err, fault.NotFound, store.ReasonTenantNotFound)
 		_, err = s.TenantByID(ctx, "acme")
 		refused(t, err, fault.NotFound, store.ReasonTenantNotFound)
+		_, err = s.NumberOnce(ctx, "acme", held.ID) // or a release that it overtook would be answered as done
+		refused(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 		equal(t, len(got(s.Tenants(ctx))(t)), 0)
 		equal(t, len(got(s.AllConnections(ctx))(t)), 0)
 		equal(t, len(got(s.DueQueues(ctx, noon, "", 9, 9))(t)), 0)

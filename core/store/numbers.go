@@ -137,10 +137,11 @@ func (s *Store) Number(ctx context.Context, tenantID string, id int64) (Number, 
 		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2 AND "+inUse, tenantID, id)
 }
 
-// NumberOnce returns a number that the tenant holds or has held.
+// NumberOnce returns a number that the tenant holds or has held. Of a tenant that was deleted, it returns none: its
+// numbers went with it, and were not given back.
 func (s *Store) NumberOnce(ctx context.Context, tenantID string, id int64) (Number, error) {
 	return getIn(ctx, s, numberNotFound, scanNumber,
-		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2", tenantID, id)
+		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2 AND "+ofLivingTenant, tenantID, id)
 }
 
 // NumberHolder returns the row of a number that is held in a realm, even if it waits to be returned.
