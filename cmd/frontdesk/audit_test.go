@@ -147,6 +147,9 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 		"1"); len(got) != 1 || got[0].ID != 6 {
 		t.Errorf("filtered: %+v", got)
 	}
+	if got := d.audit("--tenant", "bolt", "--action", "create-key"); len(got) != 0 {
+		t.Errorf("of a tenant that was deleted, what nobody did: %+v", got)
+	}
 	if got := d.must("audit", "list", "--limit", "1"); !strings.Contains(got, "delete-tenant") ||
 		strings.Contains(got, "create-tenant") {
 		t.Errorf("the newest:\n%s", got)

@@ -60,8 +60,8 @@ func (s *Service) ListAudit(ctx context.Context, c apikey.Caller, q AuditQuery) 
 		filter.Limit = defaultAuditLimit
 	}
 	rows, err := s.opts.Store.AuditRows(ctx, filter)
-	if err == nil && len(rows) == 0 && q.Tenant != "" { // of a tenant that was deleted, rows stay
-		_, err = tenant.ByName(ctx, s.opts.Store, q.Tenant)
+	if err == nil && len(rows) == 0 && q.Tenant != "" {
+		err = tenant.CheckKnown(ctx, s.opts.Store, q.Tenant)
 	}
 	for _, r := range rows {
 		answer.Entries = append(answer.Entries, AuditEntry{

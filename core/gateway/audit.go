@@ -42,8 +42,8 @@ func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, e
 		rows.Since = g.now().Add(-f.Since)
 	}
 	found, err := g.store.AuditRows(ctx, rows)
-	if err == nil && len(found) == 0 && f.Tenant != "" { // of a tenant that was deleted, rows stay
-		_, err = tenant.ByName(ctx, g.store, f.Tenant)
+	if err == nil && len(found) == 0 && f.Tenant != "" {
+		err = tenant.CheckKnown(ctx, g.store, f.Tenant)
 	}
 	return found, err
 }

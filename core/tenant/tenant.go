@@ -119,6 +119,16 @@ func ByName(ctx context.Context, s *store.Store, name string) (Tenant, error) {
 	return Of(row)
 }
 
+// CheckKnown returns the error of ByName for a name that no tenant has or had. Of a tenant that was deleted, rows of
+// the audit stay.
+func CheckKnown(ctx context.Context, s *store.Store, name string) error {
+	rows, err := s.AuditRows(ctx, store.AuditFilter{Tenant: name, Limit: 1})
+	if err == nil && len(rows) == 0 {
+		_, err = rowByName(ctx, s, name)
+	}
+	return err
+}
+
 func rowByName(ctx context.Context, s *store.Store, name string) (store.Tenant, error) {
 	row, err := s.TenantByName(ctx, name)
 	if errors.Is(err, fault.NotFound) {
