@@ -65,10 +65,7 @@ func withFaults(fields []field, err error) ([]field, []fault.Field) {
 	fields = slices.Clone(fields)
 	var rest []fault.Field
 	for _, wrong := range f.Fields {
-		message := wrong.Message
-		if wrong.Hint != "" {
-			message += fmt.Sprintf(" Did you mean %s?", wrong.Hint)
-		}
+		message := wrong.Text()
 		at := slices.IndexFunc(fields, func(f field) bool {
 			return wrong.Path == f.Name || strings.HasPrefix(wrong.Path, f.Name+".") ||
 				strings.HasPrefix(wrong.Path, f.Name+"[")

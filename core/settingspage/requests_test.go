@@ -113,6 +113,14 @@ func TestRequestsAreSearchedAndRead(t *testing.T) {
 		if none := has(list+"?reason=SLOT_TAKEN", "There is no such request"); strings.Contains(none, "<table") {
 			t.Errorf("none are %s", none)
 		}
+		for path, want := range map[string]string{
+			list + "?operation=listCalendar":                    "did you mean listCalendars?",
+			"/settings/tenants/acme/audit?action=book-meeting2": "did you mean book-meeting?",
+		} {
+			if p := b.get(path); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, want) {
+				t.Errorf("%s: %d %s", path, p.status, p.body)
+			}
+		}
 		booked := has(list+"?idempotency_key=call+%3C7%3E", "call &lt;7&gt;",
 			"frontdesk request list --tenant acme --idempotency-key")
 		stories := regexp.MustCompile(`href="(/settings/tenants/acme/requests/[^"]+)"`).FindAllStringSubmatch(booked, -1)
