@@ -219,8 +219,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/audit",
 			May: []string{
-				"core/durable", "core/fault", "core/pause", "core/secret", "core/spelling", "core/store", "core/telemetry",
-				"core/vault",
+				"core/durable", "core/fault", "core/pause", "core/secret", "core/spelling", "core/store",
+				"core/telemetry", "core/vault",
 			},
 			Tests: []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
 		},

@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/crm/crmtest"
 )
 
-// TestContract runs the suite in the settings that TestEveryRequestIsAsHubSpotDescribesThem, which runs it with a private
-// app's token, and TestContractWithAPropertyForTheKey leave.
+// TestContract runs the suite in the settings that TestEveryRequestIsAsHubSpotDescribesThem, which runs it with a
+// private app's token, and TestContractWithAPropertyForTheKey leave.
 func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		rule    string

@@ -25,7 +25,7 @@ func (m M) Run() int {
 	code := m.M.Run()
 	reused().Range(func(url, r any) bool {
 		if err := r.(reuse).end(); err != nil {
-			fmt.Printf("the database %s is not removed: %v\n", url, err)
+			fmt.Fprintf(os.Stderr, "the database %s is not removed: %v\n", url, err)
 			code = max(code, 1)
 		}
 		return true
