@@ -54,10 +54,10 @@ type Driver interface {
 
 	// Cancel removes the event, or one instance of a series, and lets the provider notify the attendees. An
 	// event that is already gone, or never existed, is fault.NotFound, reason EVENT_NOT_FOUND. If the
-	// provider reports that it existed once (Google's 410), the fault has the metadata MetaGone. With
-	// c.IfUnchanged set, a version that is no longer current is refused as by Change. If somebody else
-	// organizes the event, Cancel removes only the account's copy and lets the provider notify the organizer.
-	Cancel(ctx context.Context, ref EventRef, c Cancellation) error
+	// provider reports that it existed once (Google's 410), the fault has the metadata MetaGone. If somebody
+	// else organizes the event, Cancel removes only the account's copy and lets the provider notify the
+	// organizer.
+	Cancel(ctx context.Context, ref EventRef) error
 
 	// Events reads one page of one calendar: the events and expanded instances that overlap [q.From, q.To),
 	// in any order. Page.Next is the cursor of the following page, "" on the last. A page may be empty.
@@ -194,12 +194,6 @@ type Change struct {
 	Start, End  *time.Time // both or neither; with Zone
 	Zone        string     // IANA name the new times are kept in
 	Attendees   *[]string  // addr-specs
-}
-
-// Cancellation describes a cancellation.
-type Cancellation struct {
-	Comment     string // shown to the attendees if the provider supports it
-	IfUnchanged string // the Version that was read; "" skips the check
 }
 
 // Event is an event, or one instance of a series, as the provider returned it.

@@ -246,7 +246,7 @@ func (d *calendarDriver) Change(
 	})
 }
 
-func (d *calendarDriver) Cancel(ctx context.Context, ref calendar.EventRef, _ calendar.Cancellation) error {
+func (d *calendarDriver) Cancel(ctx context.Context, ref calendar.EventRef) error {
 	_, err := step(ctx, &d.account, d.process, "cancel", func() (struct{}, error) {
 		e, err := d.find(ref)
 		if err != nil {

@@ -135,7 +135,7 @@ func (c *cancellation) removeFrom(ctx context.Context, calendarID string) (remov
 	op := guard.Op{Name: opCancel, Repeatable: true}
 	lost := false // the answer of an earlier attempt, which then may have removed what is gone now
 	isOld, err := ask(ctx, c.client.endpoint, op, func(ctx context.Context) (bool, error) {
-		err := c.client.driver.Cancel(ctx, ref, calendar.Cancellation{})
+		err := c.client.driver.Cancel(ctx, ref)
 		f := fault.From(err)
 		if lost && err != nil && f.Code == fault.NotFound && c.client.wasThere(f) {
 			return true, nil

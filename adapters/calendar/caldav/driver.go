@@ -257,14 +257,14 @@ func (d *driver) Change(
 
 // Cancel removes the resource, or one instance from its series, or one of several events from their resource. The
 // server notifies the attendees (RFC 6638 section 3.2.1.3); for somebody else's meeting, it sends the organizer a
-// decline (sections 3.2.2.3 and 3.2.2.4). The comment is ignored, because CalDAV cannot carry it.
-func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
+// decline (sections 3.2.2.3 and 3.2.2.4).
+func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef) error {
 	a, r, err := d.resource(ctx, ref)
 	if err != nil {
 		return fault.Unacted(err)
 	}
 	isBare := !r.isInstance && r.part == ""
-	if isBare && a.hasBooked(r) && c.IfUnchanged == "" {
+	if isBare && a.hasBooked(r) {
 		// Nobody stores others in the resource of a booking.
 		if err := d.remove(ctx, r, nil); !errors.Is(err, fault.NotFound) {
 			return err
@@ -281,15 +281,8 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	if err != nil {
 		return fault.Unacted(err)
 	}
-	if c.IfUnchanged != "" && c.IfUnchanged != r.version {
-		return changedMeanwhile()
-	}
 	if isBare && o.part == "" {
-		var condition http.Header
-		if c.IfUnchanged != "" {
-			condition = r.condition()
-		}
-		return d.remove(ctx, r, condition)
+		return d.remove(ctx, r, nil)
 	}
 	i, err := o.pick(r)
 	if err != nil {

@@ -216,6 +216,6 @@ func useCalendars(t *testing.T, address string, client *http.Client) {
 	for _, ref := range refs {
 		_, _ = driver.Event(t.Context(), ref)
 		_, _ = driver.Change(t.Context(), ref, calendar.Change{Description: &title})
-		_ = driver.Cancel(t.Context(), ref, calendar.Cancellation{})
+		_ = driver.Cancel(t.Context(), ref)
 	}
 }

@@ -189,8 +189,7 @@ func TestAnInstanceThatTheServerKeepsIsNotCalledCancelled(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, fake.Options{Freezes: []string{"EXDATE"}})
 	id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lunchTime, "RRULE:FREQ=DAILY;COUNT=3")...))
-	err := a.open(t, "", nil).Cancel(t.Context(), calendar.EventRef{ID: id + "#20270504T120000Z"},
-		calendar.Cancellation{})
+	err := a.open(t, "", nil).Cancel(t.Context(), calendar.EventRef{ID: id + "#20270504T120000Z"})
 	want(t, err, fault.Unsupported, fault.ReasonProviderRefused)
 }
 
@@ -201,7 +200,7 @@ func TestASeriesIsRemovedWithItsLastInstance(t *testing.T) {
 	d := a.open(t, "", nil)
 	id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lunchTime, "RRULE:FREQ=DAILY;COUNT=2")...))
 	for i, key := range []string{"#20270503T120000Z", "#20270504T120000Z"} {
-		if err := d.Cancel(t.Context(), calendar.EventRef{ID: id + key}, calendar.Cancellation{}); err != nil {
+		if err := d.Cancel(t.Context(), calendar.EventRef{ID: id + key}); err != nil {
 			t.Fatal(err)
 		}
 		if asked := a.Requests(); asked["PUT"] != 1 || asked["DELETE"] != i {

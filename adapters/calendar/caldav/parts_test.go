@@ -111,7 +111,7 @@ func TestEveryEventOfAResourceCounts(t *testing.T) {
 		return err
 	}(), fault.Unsupported, fault.ReasonNotSupported)
 	for _, gone := range []string{"First", "Moved", "Series", "Again", "Other"} {
-		if err := d.Cancel(t.Context(), calendar.EventRef{ID: before[gone].ID}, calendar.Cancellation{}); err != nil {
+		if err := d.Cancel(t.Context(), calendar.EventRef{ID: before[gone].ID}); err != nil {
 			t.Fatalf("%s: %v", gone, err)
 		}
 		if e, err := d.Event(t.Context(), calendar.EventRef{ID: before[gone].ID}); !errors.Is(err, fault.NotFound) {
@@ -148,7 +148,7 @@ func TestAnIDFromBeforeOthersWereStoredTouchesNoOther(t *testing.T) {
 		e, errRead := d.Event(t.Context(), ref)
 		_, errChanged := d.Change(t.Context(), ref, calendar.Change{Title: &title})
 		changed := a.Get(ref.ID)
-		errCancelled := d.Cancel(t.Context(), ref, calendar.Cancellation{})
+		errCancelled := d.Cancel(t.Context(), ref)
 		left := a.Get(ref.ID)
 		if name == "other.ics" {
 			for _, err := range []error{errRead, errChanged, errCancelled} {
@@ -192,7 +192,7 @@ func TestACancellationRemovesNothingThatItHasNotSeen(t *testing.T) {
 	}
 	mine := page.Events[slices.IndexFunc(page.Events, func(e calendar.Event) bool { return e.Title == "mine" })]
 	a.Put(a.home, "both.ics", together("mine")) // somebody else removed theirs
-	err = d.Cancel(t.Context(), calendar.EventRef{ID: mine.ID}, calendar.Cancellation{})
+	err = d.Cancel(t.Context(), calendar.EventRef{ID: mine.ID})
 	want(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
 	if left := a.Get(id); left != together("mine", "newer") {
 		t.Errorf("there is %q", left)
@@ -239,7 +239,7 @@ func TestABookingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
 		ids = append(ids, from+name)
 	}
 	for i, wants := range []error{nil, fault.NotFound} {
-		if err := d.Cancel(t.Context(), calendar.EventRef{ID: ids[i]}, calendar.Cancellation{}); !errors.Is(err, wants) {
+		if err := d.Cancel(t.Context(), calendar.EventRef{ID: ids[i]}); !errors.Is(err, wants) {
 			t.Errorf("cancelled as %s: %v", ids[i], err)
 		}
 	}

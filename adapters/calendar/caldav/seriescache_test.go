@@ -89,12 +89,12 @@ func TestRequestsOfEachOperation(t *testing.T) {
 			return err
 		}},
 		{operation: "cancel", how: plain, want: "1 DELETE",
-			call: func(s *state) error { return s.driver.Cancel(t.Context(), s.event, calendar.Cancellation{}) }},
+			call: func(s *state) error { return s.driver.Cancel(t.Context(), s.event) }},
 		{operation: "cancel what was not booked here", how: plain, want: "1 DELETE, 1 GET", call: func(s *state) error {
-			return s.driver.Cancel(t.Context(), calendar.EventRef{ID: s.series}, calendar.Cancellation{})
+			return s.driver.Cancel(t.Context(), calendar.EventRef{ID: s.series})
 		}},
 		{operation: "cancel an instance", how: plain, want: "1 GET, 1 PUT",
-			call: func(s *state) error { return s.driver.Cancel(t.Context(), instance(s), calendar.Cancellation{}) }},
+			call: func(s *state) error { return s.driver.Cancel(t.Context(), instance(s)) }},
 		{operation: "first list", how: plain, want: "4 calendar-query", call: list},
 		{operation: "list", how: plain, want: "1 calendar-query, 1 sync-collection", before: list, call: list},
 		{operation: "list after changes", how: plain, want: "1 calendar-query, 1 sync-collection", call: list,

@@ -137,7 +137,7 @@ func (d *driver) meeting(ctx context.Context, calendarID string, made *gcal.Even
 	if meetLink(made) != "" {
 		return made, nil
 	}
-	if f := fault.From(d.remove(ctx, calendarID, made.Id, "")); f != nil && f.Code != fault.NotFound {
+	if f := fault.From(d.remove(ctx, calendarID, made.Id)); f != nil && f.Code != fault.NotFound {
 		return nil, afterBooking(f)
 	}
 	return nil, noMeet()

@@ -173,7 +173,7 @@ func TestAnEventCancelledWhileItsLinkIsMadeStaysCancelled(t *testing.T) {
 	s = serve(t, fake.Options{MeetPolls: 50}, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if other := cancel.Load(); r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/events/") {
-				err := (*other).Cancel(r.Context(), calendar.EventRef{ID: path.Base(r.URL.Path)}, calendar.Cancellation{})
+				err := (*other).Cancel(r.Context(), calendar.EventRef{ID: path.Base(r.URL.Path)})
 				if err != nil && !errors.Is(err, fault.NotFound) {
 					t.Error(err)
 				}

@@ -314,20 +314,17 @@ func (d *driver) Change(
 }
 
 // Cancel deletes the event or instance. For an event that the account organizes, Google notifies the
-// attendees. For another's event, it removes this calendar's copy. Google accepts no comment.
-func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
+// attendees. For another's event, it removes this calendar's copy.
+func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef) error {
 	calendarID, err := d.locate(ref)
 	if err != nil {
 		return err
 	}
-	return d.remove(ctx, calendarID, ref.ID, c.IfUnchanged)
+	return d.remove(ctx, calendarID, ref.ID)
 }
 
-func (d *driver) remove(ctx context.Context, calendarID, id, version string) error {
+func (d *driver) remove(ctx context.Context, calendarID, id string) error {
 	call := d.api.Events.Delete(calendarID, id).SendUpdates("all").Context(detach(upstream.ExpectEmpty(ctx)))
-	if version != "" {
-		call.Header().Set("If-Match", version)
-	}
 	if err := call.Do(); err != nil {
 		return eventMissing(refusal(err, writing))
 	}

@@ -224,7 +224,7 @@ func (d *driver) awaitLink(ctx context.Context, calendarID string, event *graph.
 	if joinURL(event) != "" {
 		return event, nil
 	}
-	if err := d.remove(ctx, calendarID, event, ""); err != nil && !errors.Is(err, fault.NotFound) {
+	if err := d.remove(ctx, calendarID, event); err != nil && !errors.Is(err, fault.NotFound) {
 		return nil, leftBehind(err)
 	}
 	return nil, noLink("Microsoft made the meeting without a link, so it was removed again. Book with a " +

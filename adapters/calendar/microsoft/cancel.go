@@ -19,9 +19,7 @@ var cancelFields = []string{
 }
 
 // Cancel removes an event in the way that the account's role in it requires, so it reads the event first.
-// Neither action accepts a condition (learn.microsoft.com/graph/api/event-cancel), so a version is compared
-// with the one read: a change between the two requests goes unnoticed.
-func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
+func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef) error {
 	calendarID, err := d.calendarID(ctx, ref.CalendarID)
 	if err != nil {
 		return fault.Unacted(eventOf(err))
@@ -30,16 +28,13 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	if err != nil {
 		return fault.Unacted(err)
 	}
-	if c.IfUnchanged != "" && c.IfUnchanged != versionOf(event) {
-		return changedMeanwhile()
-	}
-	return d.remove(ctx, calendarID, event, c.Comment)
+	return d.remove(ctx, calendarID, event)
 }
 
 // remove removes an event from the calendar. If the account organizes the meeting, it cancels it; if the
 // account was invited, it declines. An event without attendees is deleted, and so is an invitation that was
 // withdrawn or that requests no response.
-func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Event, comment string) error {
+func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Event) error {
 	at := d.event(calendarID, text(event.ID))
 	request := graph.Request{Method: http.MethodDelete, Path: at, Prefer: immutable}
 	organizer := event.IsOrganizer == nil || *event.IsOrganizer
@@ -47,10 +42,10 @@ func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Eve
 	switch {
 	case organizer && len(event.Attendees) > 0:
 		request.Method, request.Path = http.MethodPost, at+"/cancel"
-		request.Body = graph.CancelRequestBody{Comment: comment}
+		request.Body = graph.CancelRequestBody{}
 	case !organizer && wanted && !is(event.IsCancelled):
 		request.Method, request.Path = http.MethodPost, at+"/decline"
-		request.Body = graph.DeclineRequestBody{Comment: comment, SendResponse: true}
+		request.Body = graph.DeclineRequestBody{SendResponse: true}
 	}
 	about := exchange{missing: noEvent(), writes: true}
 	_, err := ask[graph.Nothing](upstream.ExpectEmpty(ctx), d, about, request)

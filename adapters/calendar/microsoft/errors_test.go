@@ -197,7 +197,7 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = d.Change(t.Context(), ref, calendar.Change{
 			Title: &title, Description: &description, Attendees: &list,
 		})
-		_ = d.Cancel(t.Context(), ref, calendar.Cancellation{})
+		_ = d.Cancel(t.Context(), ref)
 		_, _ = d.Book(t.Context(), calendar.Booking{
 			Key: "k", CalendarID: "c", Start: monday, End: monday, Zone: "UTC",
 			Conferencing: calendar.ConferencingProvider,

@@ -164,7 +164,7 @@ func (d *driver) Change(
 }
 
 // Cancel implements calendar.Driver.
-func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
+func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef) error {
 	_, err := write(ctx, d, d.about(ref, "cancel"), func(tx adapter.StorageTx) (struct{}, error) {
 		if _, err := d.writable(ref.CalendarID); err != nil {
 			return struct{}{}, err
@@ -175,9 +175,6 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 		}
 		if f.event.State != stands {
 			return struct{}{}, notFound().With(calendar.MetaGone, "true")
-		}
-		if err := f.unchanged(c.IfUnchanged); err != nil {
-			return struct{}{}, err
 		}
 		f.event.State = cancelled
 		f.event.Version++

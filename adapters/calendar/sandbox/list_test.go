@@ -180,7 +180,7 @@ func TestAMovedEventLeavesNothingBehind(t *testing.T) {
 	if _, err := d.Change(t.Context(), ref, calendar.Change{Start: &start, End: &end, Zone: "UTC"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Cancel(t.Context(), ref, calendar.Cancellation{}); err != nil {
+	if err := d.Cancel(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
 	var keys []string

@@ -50,7 +50,7 @@ func TestEventsThatEndedFirstMakeRoom(t *testing.T) {
 	for n := range d.most {
 		ref := book(n, []time.Duration{time.Hour, 200 * time.Hour}[n%2])
 		if n%3 == 0 {
-			if err := d.Cancel(t.Context(), ref, calendar.Cancellation{}); err != nil {
+			if err := d.Cancel(t.Context(), ref); err != nil {
 				t.Fatal(err)
 			}
 		}

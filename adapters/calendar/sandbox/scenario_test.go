@@ -43,10 +43,9 @@ func TestAWordIsRecognisedWhereverACallCanCarryOne(t *testing.T) {
 		"the title of a change": second(d.Change(t.Context(), ref, calendar.Change{Title: &title})),
 		"the id of a change": second(d.Change(t.Context(), calendar.EventRef{ID: down},
 			calendar.Change{})),
-		"the id of a cancellation": d.Cancel(t.Context(), calendar.EventRef{ID: "sandbox:down"},
-			calendar.Cancellation{}),
+		"the id of a cancellation": d.Cancel(t.Context(), calendar.EventRef{ID: "sandbox:down"}),
 		"the calendar of a cancellation": d.Cancel(t.Context(),
-			calendar.EventRef{CalendarID: "sandbox:down", ID: ref.ID}, calendar.Cancellation{}),
+			calendar.EventRef{CalendarID: "sandbox:down", ID: ref.ID}),
 		"the id of an event read":   second(d.Event(t.Context(), calendar.EventRef{ID: down})),
 		"the calendar of a listing": second(d.Events(t.Context(), query)),
 		"one of the calendars of free/busy": second(d.FreeBusy(t.Context(), []string{primary, "sandbox:down"},
@@ -79,7 +78,7 @@ func TestTheFaultSettingFailsEveryCall(t *testing.T) {
 				"Book":      second(d.Book(ctx, haircut("Another"))),
 				"Event":     second(d.Event(ctx, ref)),
 				"Change":    second(d.Change(ctx, ref, calendar.Change{})),
-				"Cancel":    d.Cancel(ctx, ref, calendar.Cancellation{}),
+				"Cancel":    d.Cancel(ctx, ref),
 				"Events":    second(d.Events(ctx, calendar.Query{From: now, To: now.Add(time.Hour), Zone: "UTC"})),
 				"FreeBusy":  second(d.FreeBusy(ctx, []string{primary}, calendar.Span{From: now, To: now.Add(time.Hour)})),
 			} {
@@ -160,10 +159,10 @@ func TestALostReplyOfACancellationIsFoundByItsRepeat(t *testing.T) {
 	d := newAccount(t).open()
 	ref := mustBook(t, d, haircut("Haircut"))
 	ref.ID += " sandbox:reply_lost"
-	if err := d.Cancel(t.Context(), ref, calendar.Cancellation{}); !errors.Is(err, fault.Unavailable) {
+	if err := d.Cancel(t.Context(), ref); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("the first reply: %v", err)
 	}
-	err := d.Cancel(t.Context(), ref, calendar.Cancellation{})
+	err := d.Cancel(t.Context(), ref)
 	if f := fault.From(err); f == nil || f.Code != fault.NotFound || f.Metadata["gone"] != "true" {
 		t.Errorf("the repeat: %v", err)
 	}

@@ -124,7 +124,7 @@ func TestTheDemoIsSeededOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	ref := calendar.EventRef{CalendarID: team, ID: "demooffsite"}
-	if err := drivers[0].Cancel(t.Context(), ref, calendar.Cancellation{}); err != nil {
+	if err := drivers[0].Cancel(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
 	if e, err := a.open().Event(t.Context(), ref); err != nil || !e.IsCancelled {
@@ -138,7 +138,7 @@ func TestAWithdrawnInvitationStaysListedAndIsGone(t *testing.T) {
 	if e, err := d.Event(t.Context(), ref); err != nil || !e.IsCancelled {
 		t.Errorf("Event: %+v, %v", e, err)
 	}
-	err := d.Cancel(t.Context(), ref, calendar.Cancellation{})
+	err := d.Cancel(t.Context(), ref)
 	if f := fault.From(err); f == nil || f.Reason != fault.ReasonEventNotFound || f.Metadata["gone"] != "true" {
 		t.Errorf("Cancel: %v", err)
 	}

@@ -71,7 +71,7 @@ func TestTheSeriesItselfCanBeChangedAndCancelled(t *testing.T) {
 	}
 	wantLines(t, "moved as a whole", show(t, d, team, week(0), week(8)),
 		"2026-11-16T11:00+01:00 Planning", "2026-11-23T11:00+01:00 Planning")
-	if err := d.Cancel(t.Context(), ref, calendar.Cancellation{}); err != nil {
+	if err := d.Cancel(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, "cancelled as a whole", show(t, d, team, week(0), week(8)))
@@ -79,7 +79,7 @@ func TestTheSeriesItselfCanBeChangedAndCancelled(t *testing.T) {
 	if err != nil || !e.IsCancelled {
 		t.Errorf("an instance of a cancelled series: %+v, %v", e, err)
 	}
-	err = d.Cancel(t.Context(), instance("20261116T100000Z"), calendar.Cancellation{})
+	err = d.Cancel(t.Context(), instance("20261116T100000Z"))
 	if f := fault.From(err); f == nil || f.Metadata["gone"] != "true" {
 		t.Errorf("cancelling an instance of a cancelled series: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestASeriesIsPagedWhileItsInstancesChange(t *testing.T) {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	// An instance of the page that was read.
-	if err := d.Cancel(t.Context(), instance("20261116T083000Z"), calendar.Cancellation{}); err != nil {
+	if err := d.Cancel(t.Context(), instance("20261116T083000Z")); err != nil {
 		t.Fatal(err)
 	}
 	title := "Changed"

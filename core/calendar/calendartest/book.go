@@ -402,7 +402,7 @@ func attendeesAreNotified(ctx context.Context, r *run) error {
 	}); err != nil {
 		return err
 	}
-	if err := r.driver.Cancel(ctx, refOf(booked), calendar.Cancellation{}); err != nil {
+	if err := r.driver.Cancel(ctx, refOf(booked)); err != nil {
 		return err
 	}
 	notices, err := r.Provider.(Notifier).Notices(ctx, refOf(booked))

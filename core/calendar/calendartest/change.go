@@ -409,7 +409,7 @@ func changeCancelled(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.driver.Cancel(ctx, refOf(booked), calendar.Cancellation{}); err != nil {
+	if err := r.driver.Cancel(ctx, refOf(booked)); err != nil {
 		return err
 	}
 	title := "Back to life"

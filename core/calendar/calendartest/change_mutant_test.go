@@ -120,9 +120,9 @@ func eventMutants() []mutantOf {
 				return e, err
 			}})},
 		{Check: found, How: "cancels everywhere",
-			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef) error {
 				ref.CalendarID = first
-				return d.Cancel(ctx, ref, c)
+				return d.Cancel(ctx, ref)
 			}})},
 	}
 }
@@ -354,27 +354,25 @@ func cancelMutants() []mutantOf {
 		notListed = "a cancelled event is listed only where the provider keeps it"
 		again     = "cancelling again is EVENT_NOT_FOUND"
 		unknown   = "cancelling an unknown event is EVENT_NOT_FOUND"
-		stale     = "cancelling a stale version is CHANGED_MEANWHILE and cancels nothing"
-		current   = "cancelling the current version, with a comment, is done"
 	)
-	canceling := func(do func(context.Context, full, EventRef, Cancellation) error) func(harness) harness {
+	canceling := func(do func(context.Context, full, EventRef) error) func(harness) harness {
 		return mutate(mutation{cancel: do})
 	}
-	missingIsDone := canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-		if err := d.Cancel(ctx, ref, c); !errors.Is(err, fault.NotFound) {
+	missingIsDone := canceling(func(ctx context.Context, d full, ref EventRef) error {
+		if err := d.Cancel(ctx, ref); !errors.Is(err, fault.NotFound) {
 			return err
 		}
 		return nil
 	})
 	return []mutantOf{
 		{Check: isGone, How: "says so and does nothing",
-			Mutate: canceling(func(context.Context, full, EventRef, Cancellation) error { return nil })},
+			Mutate: canceling(func(context.Context, full, EventRef) error { return nil })},
 		{Check: isGone, How: "not marked", Mutate: alteringEvents(func(e *Event) { e.IsCancelled = false })},
 		{Check: notListed, How: "listed on", Mutate: mutate(mutation{
-			cancel: func(context.Context, full, EventRef, Cancellation) error { return nil },
+			cancel: func(context.Context, full, EventRef) error { return nil },
 		})},
 		{Check: "cancelling leaves other events alone", How: "all of that title",
-			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: canceling(func(ctx context.Context, d full, ref EventRef) error {
 				e, err := d.Event(ctx, ref)
 				if err != nil {
 					return err
@@ -386,7 +384,7 @@ func cancelMutants() []mutantOf {
 					return err
 				}
 				for _, other := range page.Events {
-					if err := d.Cancel(ctx, EventRef{CalendarID: other.CalendarID, ID: other.ID}, c); err != nil {
+					if err := d.Cancel(ctx, EventRef{CalendarID: other.CalendarID, ID: other.ID}); err != nil {
 						return err
 					}
 				}
@@ -395,39 +393,12 @@ func cancelMutants() []mutantOf {
 		{Check: again, How: "takes it for done", Mutate: missingIsDone},
 		{Check: unknown, How: "takes it for done", Mutate: missingIsDone},
 		{Check: unknown, How: "says it was there",
-			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-				err := d.Cancel(ctx, ref, c)
+			Mutate: canceling(func(ctx context.Context, d full, ref EventRef) error {
+				err := d.Cancel(ctx, ref)
 				if errors.Is(err, fault.NotFound) {
 					return fault.From(err).With("gone", "true")
 				}
 				return err
-			})},
-		{Check: stale, How: "does not look",
-			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-				c.IfUnchanged = ""
-				return d.Cancel(ctx, ref, c)
-			})},
-		{Check: stale, How: "cancels, then refuses",
-			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-				err := d.Cancel(ctx, ref, c)
-				if errors.Is(err, fault.Conflict) {
-					return errors.Join(d.Cancel(ctx, ref, Cancellation{}), err)
-				}
-				return err
-			})},
-		{Check: current, How: "every version is stale",
-			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-				if c.IfUnchanged != "" {
-					return changedMeanwhile()
-				}
-				return d.Cancel(ctx, ref, c)
-			})},
-		{Check: current, How: "comments are not understood",
-			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-				if c.Comment != "" {
-					return fault.New(fault.Unsupported, fault.ReasonNotSupported, "No comments.")
-				}
-				return d.Cancel(ctx, ref, c)
 			})},
 	}
 }

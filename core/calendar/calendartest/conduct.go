@@ -93,7 +93,7 @@ func calls(
 			return err
 		}},
 		conformance.Call{Name: "Cancel", Run: func(ctx context.Context) error {
-			return driver.Cancel(ctx, *removed.Load(), calendar.Cancellation{})
+			return driver.Cancel(ctx, *removed.Load())
 		}},
 	)
 }

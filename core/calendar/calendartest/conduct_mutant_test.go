@@ -78,8 +78,8 @@ func conductMutants() []mutantOf {
 				}}
 			})},
 		{Check: ended, How: "cancels and then looks",
-			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-				err := d.Cancel(context.WithoutCancel(ctx), ref, c)
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef) error {
+				err := d.Cancel(context.WithoutCancel(ctx), ref)
 				return errors.Join(ctx.Err(), err)
 			}})},
 		{Check: ended, How: "books and then looks",

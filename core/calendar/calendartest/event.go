@@ -82,7 +82,7 @@ func foundInItsCalendar(ctx context.Context, r *run) error {
 		fault.ReasonEventNotFound); err != nil {
 		return err
 	}
-	err = r.driver.Cancel(ctx, inSecondCalendar, calendar.Cancellation{})
+	err = r.driver.Cancel(ctx, inSecondCalendar)
 	if err := conformance.WantFault("Cancel in the other calendar", err, fault.NotFound,
 		fault.ReasonEventNotFound); err != nil {
 		return err

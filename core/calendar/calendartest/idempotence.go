@@ -80,7 +80,7 @@ func bookCancelled(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.driver.Cancel(ctx, refOf(booked), calendar.Cancellation{}); err != nil {
+	if err := r.driver.Cancel(ctx, refOf(booked)); err != nil {
 		return err
 	}
 	_, err = r.book(ctx, b)

@@ -130,7 +130,7 @@ func invitationIsRemoved(rule string, count int) func(context.Context, *run) err
 			return err
 		}
 		gone := all[count/2]
-		if err := r.driver.Cancel(ctx, refOf(gone), calendar.Cancellation{}); err != nil {
+		if err := r.driver.Cancel(ctx, refOf(gone)); err != nil {
 			return fmt.Errorf("Cancel: %w", err)
 		}
 		if err := r.wantGone(ctx, refOf(gone)); err != nil {

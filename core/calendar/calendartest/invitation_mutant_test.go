@@ -50,14 +50,12 @@ func invitationMutants() []mutantOf {
 	changesOwnCopy := refused(func(_ context.Context, d full, ref EventRef, c Change, _ error) (Event, error) {
 		return own(d, ref, c)
 	})
-	cancelsForAll := mutate(mutation{cancel: func(
-		ctx context.Context, d full, ref EventRef, c Cancellation,
-	) error {
+	cancelsForAll := mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef) error {
 		e, err := d.Event(ctx, ref)
 		if err != nil {
 			return err
 		}
-		if err := d.Cancel(ctx, ref, c); err != nil {
+		if err := d.Cancel(ctx, ref); err != nil {
 			return err
 		}
 		p := side(d)
@@ -100,19 +98,19 @@ func invitationMutants() []mutantOf {
 			})},
 		{Check: instance, How: "changes the account's own copy", Mutate: changesOwnCopy},
 		{Check: removed, How: "refuses",
-			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef) error {
 				return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer can.")
 			}})},
 		{Check: removed, How: "cancels it for all", Mutate: cancelsForAll},
 		{Check: removed, How: "says so and does nothing",
-			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef) error {
 				return nil
 			}})},
 		{Check: oneInstance, How: "cancels it for all", Mutate: cancelsForAll},
 		{Check: oneInstance, How: "the whole series",
-			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef) error {
 				for _, other := range wholeSeries(ctx, d, ref) {
-					if err := d.Cancel(ctx, other, c); err != nil {
+					if err := d.Cancel(ctx, other); err != nil {
 						return err
 					}
 				}

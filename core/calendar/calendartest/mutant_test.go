@@ -18,17 +18,16 @@ type (
 
 // The contract's types without their package name, because this file uses them often.
 type (
-	Account      = calendar.Account
-	Calendar     = calendar.Calendar
-	Event        = calendar.Event
-	EventRef     = calendar.EventRef
-	Booking      = calendar.Booking
-	Change       = calendar.Change
-	Cancellation = calendar.Cancellation
-	Query        = calendar.Query
-	Page         = calendar.Page
-	Span         = calendar.Span
-	Busy         = calendar.Busy
+	Account  = calendar.Account
+	Calendar = calendar.Calendar
+	Event    = calendar.Event
+	EventRef = calendar.EventRef
+	Booking  = calendar.Booking
+	Change   = calendar.Change
+	Query    = calendar.Query
+	Page     = calendar.Page
+	Span     = calendar.Span
+	Busy     = calendar.Busy
 )
 
 // mutation is what a mutant does differently. A nil function is that of the reference. Each function gets the
@@ -40,7 +39,7 @@ type mutation struct {
 	book       func(context.Context, full, Booking) (Event, error)
 	event      func(context.Context, full, EventRef) (Event, error)
 	change     func(context.Context, full, EventRef, Change) (Event, error)
-	cancel     func(context.Context, full, EventRef, Cancellation) error
+	cancel     func(context.Context, full, EventRef) error
 	events     func(context.Context, full, Query) (Page, error)
 	eventsOf   func(context.Context, full, []Query) ([]Page, error)
 	freeBusy   func(context.Context, full, []string, Span) ([]Busy, error)
@@ -140,15 +139,15 @@ func (m *mutant) Change(ctx context.Context, ref EventRef, c Change) (Event, err
 		func(ctx context.Context) (Event, error) { return m.full.Change(ctx, ref, c) }))
 }
 
-func (m *mutant) Cancel(ctx context.Context, ref EventRef, c Cancellation) error {
+func (m *mutant) Cancel(ctx context.Context, ref EventRef) error {
 	cancel := full.Cancel
 	if m.cancel != nil {
-		cancel = func(d full, ctx context.Context, ref EventRef, c Cancellation) error {
-			return m.cancel(ctx, d, ref, c)
+		cancel = func(d full, ctx context.Context, ref EventRef) error {
+			return m.cancel(ctx, d, ref)
 		}
 	}
 	_, err := mutated(ctx, m, nil,
-		func(ctx context.Context) (struct{}, error) { return struct{}{}, cancel(m.full, ctx, ref, c) })
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, cancel(m.full, ctx, ref) })
 	return err
 }
 

@@ -278,7 +278,7 @@ func (c *client) Change(
 	return e, c.p.Leave()
 }
 
-func (c *client) Cancel(ctx context.Context, ref calendar.EventRef, ca calendar.Cancellation) error {
+func (c *client) Cancel(ctx context.Context, ref calendar.EventRef) error {
 	leave, err := c.p.enter(ctx)
 	if err != nil {
 		return err
@@ -287,9 +287,6 @@ func (c *client) Cancel(ctx context.Context, ref calendar.EventRef, ca calendar.
 	_, e, err := c.p.find(ref, true)
 	if err != nil {
 		return err
-	}
-	if ca.IfUnchanged != "" && ca.IfUnchanged != e.Version {
-		return changedMeanwhile()
 	}
 	e.IsCancelled = true
 	c.p.put(e)

@@ -45,7 +45,7 @@ func (r *run) clean(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for _, ref := range r.booked {
-		_ = r.driver.Cancel(ctx, ref, calendar.Cancellation{})
+		_ = r.driver.Cancel(ctx, ref)
 	}
 }
 

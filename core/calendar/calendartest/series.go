@@ -285,7 +285,7 @@ func instanceIsCancelledAlone(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.driver.Cancel(ctx, refOf(all[1]), calendar.Cancellation{}); err != nil {
+	if err := r.driver.Cancel(ctx, refOf(all[1])); err != nil {
 		return err
 	}
 	return errors.Join(r.wantGone(ctx, refOf(all[1])), r.others(ctx, q, all, 1, ""))
@@ -296,9 +296,9 @@ func instanceIsCancelledAgain(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.driver.Cancel(ctx, refOf(all[1]), calendar.Cancellation{}); err != nil {
+	if err := r.driver.Cancel(ctx, refOf(all[1])); err != nil {
 		return err
 	}
-	err = r.driver.Cancel(ctx, refOf(all[1]), calendar.Cancellation{})
+	err = r.driver.Cancel(ctx, refOf(all[1]))
 	return conformance.WantFault("Cancel again", err, fault.NotFound, fault.ReasonEventNotFound)
 }

@@ -151,21 +151,21 @@ func seriesMutants() []mutantOf {
 			}
 		})},
 		{Check: cancelled, How: "the whole series",
-			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef) error {
 				for _, other := range wholeSeries(ctx, d, ref) {
-					if err := d.Cancel(ctx, other, c); err != nil {
+					if err := d.Cancel(ctx, other); err != nil {
 						return err
 					}
 				}
 				return nil
 			}})},
 		{Check: cancelled, How: "says so and does nothing",
-			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {
+			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef) error {
 				return nil
 			}})},
 		{Check: again, How: "takes it for done",
-			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-				_ = d.Cancel(ctx, ref, c)
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef) error {
+				_ = d.Cancel(ctx, ref)
 				return nil
 			}})},
 	}
