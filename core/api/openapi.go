@@ -112,6 +112,8 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 			{Name: tagTickets, Description: "Tickets in the connected CRM."},
 			{Name: tagNumbers, Description: "Phone numbers and the cloud employees that answer and call " +
 				"with them. Beta: this may change quickly."},
+			{Name: tagCallers, Description: "Who calls, as the connected CRM knows them. " +
+				"Alpha: this may change without notice."},
 		},
 		Components: &huma.Components{
 			Schemas:    schemas,
@@ -143,7 +145,10 @@ func (a *api) describeAdmin(o Options) *huma.OpenAPI {
 		{Name: tagTenants, Description: "The operator's customers, and their settings."},
 		{Name: tagConnections, Description: "The tenants' accounts at providers."},
 		{Name: tagKeys, Description: "The keys with which voice agents call the gateway."},
+		{Name: tagAgents, Description: "Voice agents at a platform whose signature takes the place of a key."},
 		{Name: tagAdminNumbers, Description: "The phone numbers that tenants hold."},
+		{Name: tagRequests, Description: "The last requests of each tenant, with the calls of providers that they made."},
+		{Name: tagWebhooks, Description: "Addresses, of tenants and of the operator, to which the gateway sends events."},
 		{Name: tagOperator, Description: "Providers, the audit, and the keys of this interface."},
 	}
 	for _, header := range []string{"Location", "Deprecation", "Sunset", "Link"} {

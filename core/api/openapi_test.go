@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
@@ -88,6 +89,36 @@ func TestTheDocumentOfTheAdminInterfaceIsValidAndServed(t *testing.T) {
 	for path, want := range map[string][]byte{"openapi.yaml": asYAML, "openapi.json": asJSON} {
 		if a := g.send("GET", adminRoot+"/"+path, "", "X-Api-Key", ""); a.body != string(want) {
 			t.Errorf("%s: %d, %d bytes", path, a.status, len(a.body))
+		}
+	}
+}
+
+func TestEveryTagOfAnOperationIsDeclared(t *testing.T) {
+	a, err := newAPI(Options{PublicURL: publicURL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, d := range map[string]*huma.OpenAPI{
+		"callers": a.describe(Options{}, operations(Services{})), "admin": a.describeAdmin(Options{}),
+	} {
+		var declared, used []string
+		for _, tag := range d.Tags {
+			declared = append(declared, tag.Name)
+			if tag.Description == "" {
+				t.Errorf("%s: the tag %q is not described", name, tag.Name)
+			}
+		}
+		for _, path := range d.Paths {
+			for _, op := range []*huma.Operation{path.Get, path.Put, path.Post, path.Patch, path.Delete} {
+				if op != nil {
+					used = append(used, op.Tags...)
+				}
+			}
+		}
+		slices.Sort(declared)
+		slices.Sort(used)
+		if used = slices.Compact(used); !slices.Equal(declared, used) {
+			t.Errorf("%s: declared %q, used %q", name, declared, used)
 		}
 	}
 }
