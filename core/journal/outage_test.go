@@ -520,7 +520,7 @@ func TestAnOutageOfManyCallsForgetsNoEndThatCameFirst(t *testing.T) {
 	cancel()
 	(&Run{journal: j, operation: j.operations[opOpen], intent: i}).release(away, "", audit.Failed(fault.ReasonInternal))
 	for range maxOwed {
-		j.owe("", func(ctx context.Context) error { return j.opts.Store.ReleaseIntent(ctx, store.Intent{}, "") })
+		j.owe("", func(context.Context) error { return nil })
 	}
 	if err := j.writeHeldUp(away, w.now()); err == nil || len(j.owed.list) != maxOwed {
 		t.Errorf("during the outage: %v; %d writes are owed", err, len(j.owed.list))
