@@ -5,7 +5,9 @@ package servertest
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -50,9 +52,13 @@ func RequestTracker(tb testing.TB) Account {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	kept, err := keptDatabase()
+	if err != nil {
+		tb.Fatal(err)
+	}
 	// One process serves: each of ten would load what it needs at its first request, and another would take its place
 	// after a hundred.
-	serve := exec.Command("perl", "-e", setUpAndServe, "--", "--host", host, "--port", port,
+	serve := exec.Command("perl", "-e", setUpAndServe, "--", kept, "--host", host, "--port", port,
 		"--max-workers", "1", "--max-reqs-per-child", "100000", "--min-reqs-per-child", "100000")
 	serve.Env, serve.Dir = environ, folder
 	start(tb, serve, filepath.Join(folder, "log"))
@@ -61,28 +67,55 @@ func RequestTracker(tb testing.TB) Account {
 	return a
 }
 
-// setUpAndServe makes the database in a child process and serves it. Most of the time that the two programs take goes
-// into the modules that both need, which are loaded once before.
+// setUpAndServe serves a copy of the kept database, which a child process makes if there is none. Most of the time that
+// the two programs take goes into the modules that both need, which are loaded once before. A call's password, which RT
+// hashes anew for each call, is hashed once, and compared as any text: nobody measures how long that takes.
 const setUpAndServe = `
 use lib '/usr/share/request-tracker5/lib';
+use File::Copy;
 require RT;
 RT->LoadConfig;
 RT->InitClasses;
-my $child = fork // die $!;
-if (!$child) {
-	@ARGV = qw(--action init --skip-create);
-	do '` + setUp + `';
-	die $@ if $@;
-	RT->DatabaseHandle->dbh->do(q{` + mailNobody + `});
-	exit;
+my $kept = shift;
+my $database = RT->Config->Get('DatabaseName');
+if (!-e $kept) {
+	my $child = fork // die $!;
+	if (!$child) {
+		@ARGV = qw(--action init --skip-create);
+		do '` + setUp + `';
+		die $@ if $@;
+		RT->DatabaseHandle->dbh->do(q{` + mailNobody + `});
+		exit;
+	}
+	waitpid $child, 0;
+	die 'the database could not be made' if $?;
+	copy($database, "$kept.$$") && rename("$kept.$$", $kept) or die "$kept: $!";
 }
-waitpid $child, 0;
-die 'the database could not be made' if $?;
+copy($kept, $database) or die "$kept: $!";
+my ($hash, %hashes) = \&RT::User::_GeneratePassword_bcrypt;
+no warnings 'redefine';
+*RT::User::_GeneratePassword_bcrypt = sub { @_ > 2 ? $hashes{"@_[1 .. $#_]"} //= $hash->(@_) : $hash->(@_) };
+*RT::Util::constant_time_eq = sub { $_[0] eq $_[1] };
 my $app = do '` + program + `' // die $@;
 my $server = RT::PlackRunner->new(server => 'Starlet', env => 'deployment', app => $app);
 $server->parse_options(@ARGV);
 $server->run;
 `
+
+// keptDatabase returns the file of a new database for later servers, named after all that it is made of.
+func keptDatabase() (string, error) {
+	made := sha256.New()
+	_, _ = io.WriteString(made, setUpAndServe+siteConfig)
+	for _, file := range []string{"etc/initialdata", "etc/schema.SQLite", "lib/RT/Generated.pm"} { // that has the version
+		text, err := os.ReadFile(filepath.Join("/usr/share/request-tracker5", file))
+		if err != nil {
+			return "", err
+		}
+		_, _ = made.Write(text)
+	}
+	folder := filepath.Join(os.TempDir(), "frontdesk-request-tracker")
+	return filepath.Join(folder, fmt.Sprintf("%x", made.Sum(nil)[:8])), os.MkdirAll(folder, 0o700)
+}
 
 // configure makes the folder of a Request Tracker and returns the environment of its programs.
 func configure(folder, host, port string) (environ []string, err error) {
@@ -91,21 +124,23 @@ func configure(folder, host, port string) (environ []string, err error) {
 			return nil, err
 		}
 	}
-	// A cheap hash of the password, since RT computes one for every call. One process alone changes the database, so that
-	// what it has read need not be read again for each call.
-	config := fmt.Sprintf(`
+	config := fmt.Sprintf(siteConfig, folder, host, port)
+	file := filepath.Join(folder, "conf", "RT_SiteConfig.pm")
+	return append(os.Environ(), "RT_SITE_CONFIG="+file,
+			"RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var")),
+		os.WriteFile(file, []byte(config), 0o600)
+}
+
+// siteConfig is RT's configuration in a folder, at a host and port. Hashes of passwords are cheap. One process alone
+// changes the database, so that what it has read need not be read again for each call.
+const siteConfig = `
 Set($rtname, 'example.com'); Set($Organization, 'example.com'); Set($Timezone, 'UTC'); Set($BcryptCost, 4);
 Set($WebPath, ''); Set($WebDomain, '%[2]s'); Set($WebPort, %[3]s); Set($WebBaseURL, 'http://%[2]s:%[3]s');
 Set($DatabaseType, 'SQLite'); Set($DatabaseName, '%[1]s/var/rtdb');
 Set($WebFlushDbCacheEveryRequest, 0); Set($MailCommand, 'testfile'); Set($LogToSyslog, undef); Set($LogToSTDERR, 'error');
 $RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSessionDir = '%[1]s/sessions';
 1;
-`, folder, host, port)
-	siteConfig := filepath.Join(folder, "conf", "RT_SiteConfig.pm")
-	return append(os.Environ(), "RT_SITE_CONFIG="+siteConfig,
-			"RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var")),
-		os.WriteFile(siteConfig, []byte(config), 0o600)
-}
+`
 
 // mailNobody disables what writes mail at every change of a ticket, half of the time that the change takes. The other
 // rules, which open a ticket at a customer's reply, stay.
