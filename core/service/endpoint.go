@@ -38,7 +38,7 @@ func newEndpoint[D, A any](
 // ask calls a driver through the guard. If the provider rejects the credentials, and rejects them again when
 // asked for the account, ask marks the connection. The mark is shown to a person, and later callers get the
 // error at once. If it accepts them then, ask makes a read again: where the token ended during a batch, only its parts
-// were refused, and only the question about the account has renewed it.
+// were refused, and only the question about the account has renewed it. An error names the provider; drivers need not.
 func ask[T any](
 	ctx context.Context, e endpoint, op guard.Op, try func(context.Context) (T, error),
 ) (T, error) {

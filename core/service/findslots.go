@@ -285,7 +285,7 @@ func (c calendarClient) withHolds(
 		}
 	}
 	if len(unknown) == len(ids) {
-		return nil, unknown[0]
+		return nil, fault.From(unknown[0]).With("provider", c.connection.Provider)
 	}
 	for _, err := range unknown {
 		c.opts.Log.WarnContext(ctx, "the busy times of a calendar could not be read",

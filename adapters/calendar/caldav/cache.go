@@ -86,8 +86,7 @@ func (d *driver) noCalendar(id string) error {
 		return noCalendar()
 	}
 	return fault.Newf(fault.NotFound, fault.ReasonCalendarNotFound,
-		"The account has no calendar %q, which the connection names as its default.", d.settings.Calendar).
-		With("provider", name)
+		"The account has no calendar %q, which the connection names as its default.", d.settings.Calendar)
 }
 
 // missing returns the fault for a response that may mean that the calendar is gone: 404, 410, and 409 for a
@@ -108,6 +107,5 @@ func (d *driver) missing(ctx context.Context, calendarID string, answered answer
 }
 
 func readOnly() *fault.Error {
-	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The account may only read this calendar.").
-		With("provider", name)
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The account may only read this calendar.")
 }

@@ -191,8 +191,7 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 	}
 	if own.Principal != nil && own.Principal.Unauthenticated != nil {
 		return entry{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
-			"The calendar server does not know the connection's user. Connect the account again.").
-			With("provider", name)
+			"The calendar server does not know the connection's user. Connect the account again.")
 	}
 	if len(own.Homes.List) > 0 {
 		return e, nil

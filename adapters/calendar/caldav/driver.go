@@ -148,7 +148,7 @@ func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (cale
 	i := o.single()
 	if i.event.Text("UID") != uid {
 		return calendar.Event{}, fault.New(fault.Conflict, fault.ReasonProviderConflict,
-			"Another event already has the name that this booking would get.").With("provider", name)
+			"Another event already has the name that this booking would get.")
 	}
 	if isCancelled(i.event) {
 		return calendar.Event{}, changedMeanwhile()
@@ -234,8 +234,7 @@ func (d *driver) Change(
 	}
 	if o.isTwin && c.Start != nil {
 		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonNotSupported,
-			"Another event is stored with this one under the same UID, so it cannot be moved. Book a new event.").
-			With("provider", name)
+			"Another event is stored with this one under the same UID, so it cannot be moved. Book a new event.")
 	}
 	switch own, err := d.organizes(ctx, a, r.calendarID, o); {
 	case err != nil:

@@ -43,34 +43,32 @@ func refusal(a answer) *fault.Error {
 	default:
 		return f
 	}
-	meaning = meaning.With("provider", name)
 	meaning.RetryAfter, meaning.Upstream = f.RetryAfter, f.Upstream
 	return meaning
 }
 
 func misconfigured(what string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The calendar server %s. Check the connection's address.", what).With("provider", name)
+		"The calendar server %s. Check the connection's address.", what)
 }
 
 func tooMany() *fault.Error {
 	return fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
-		"This window has more events than one answer can hold. Ask for a shorter window.").With("provider", name)
+		"This window has more events than one answer can hold. Ask for a shorter window.")
 }
 
 func noEvent() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonEventNotFound,
-		"There is no such event in the account's calendars.").With("provider", name)
+		"There is no such event in the account's calendars.")
 }
 
 func noCalendar() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.").
-		With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.")
 }
 
 func changedMeanwhile() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
-		"Someone else changed the event in the meantime.").With("provider", name)
+		"Someone else changed the event in the meantime.")
 }
 
 // notOrganizer returns the fault for changing an event that somebody else organizes. If the account's address
@@ -82,7 +80,7 @@ func (d *driver) notOrganizer(a *account) *fault.Error {
 			"account's e-mail address. If the account is the organizer, set its address as the connection's " +
 			"email."
 	}
-	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail)
 }
 
 // notKept returns the fault for a change that the server accepted but stored differently.
@@ -90,7 +88,7 @@ func notKept(fields []string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
 		"The calendar server accepted the change, but did not keep the requested %s. Look at the event "+
 			"before changing it again.",
-		strings.Join(fields, ", ")).With("provider", name)
+		strings.Join(fields, ", "))
 }
 
 // unreadable returns the fault for an object that cannot be understood. It names the object, so that a person
@@ -112,11 +110,11 @@ func unreadable(resource string, err error) *fault.Error {
 		f = fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
 			"The event at %s is larger than the gateway reads.", resource)
 	}
-	return f.With("provider", name).Because(err)
+	return f.Because(err)
 }
 
 // notUnderstood returns the fault for a success response to a write that is not as expected.
 func notUnderstood() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"The calendar server accepted the request, but its answer could not be read.").With("provider", name)
+		"The calendar server accepted the request, but its answer could not be read.")
 }

@@ -134,8 +134,7 @@ func (d *driver) readWhole(ctx context.Context, r resource) (*object, resource, 
 		return one, r, nil
 	case r.part == "":
 		return nil, r, fault.New(fault.Unsupported, fault.ReasonNotSupported,
-			"Several events are stored under this event_id by now. List the events, which tells the id of each.").
-			With("provider", name)
+			"Several events are stored under this event_id by now. List the events, which tells the id of each.")
 	}
 	return nil, r, noEvent()
 }
@@ -350,8 +349,7 @@ func readBackFault(err error) error {
 		return &f
 	}
 	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"The calendar server accepted the request, but what it made of it could not be read.").
-		With("provider", name).Because(err)
+		"The calendar server accepted the request, but what it made of it could not be read.").Because(err)
 }
 
 // stale returns the fault for a failed precondition: the event was changed, or is gone.

@@ -24,15 +24,15 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 		return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The server has no calendar %q, which the connection's setting calendar names. Correct the "+
 				"setting.",
-			d.settings.Calendar).With("provider", name)
+			d.settings.Calendar)
 	case i < 0:
 		return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The account has no calendar for events. Create one, or correct the connection's url.",
-		).With("provider", name)
+		)
 	case list[i].ReadOnly:
 		return fault.Newf(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The account can only read the calendar %q. Name another in the connection's setting calendar, "+
-				"or give the account write permission.", list[i].Name).With("provider", name)
+				"or give the account write permission.", list[i].Name)
 	}
 	return nil
 }

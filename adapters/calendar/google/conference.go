@@ -88,8 +88,7 @@ func noMeet() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonConferencing,
 		"The Google calendar cannot make Google Meet links: it has no licence for them, or its "+
 			"administrator has turned them off. Nothing was booked. Send a link as location_url, or book "+
-			"without one.").
-		With("provider", name)
+			"without one.")
 }
 
 // Statuses of the request for a conference

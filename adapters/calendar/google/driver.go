@@ -226,7 +226,7 @@ func (d *driver) bookedBefore(
 		return nil, changedMeanwhile()
 	case private(found, keyProperty) != b.Key:
 		return nil, fault.New(fault.Conflict, fault.ReasonProviderConflict,
-			"Another event already has the id that this booking would get.").With("provider", name)
+			"Another event already has the id that this booking would get.")
 	}
 	return found, nil
 }

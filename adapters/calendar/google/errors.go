@@ -164,29 +164,27 @@ func calendarMissing(f *fault.Error) *fault.Error {
 
 func noEvent() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonEventNotFound,
-		"There is no such event in the Google calendar.").With("provider", name)
+		"There is no such event in the Google calendar.")
 }
 
 func noCalendar() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The Google account has no such calendar.").
-		With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The Google account has no such calendar.")
 }
 
 func changedMeanwhile() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
 		"Someone changed or cancelled the event in the Google calendar in the meantime. Read it and try "+
-			"again.").With("provider", name)
+			"again.")
 }
 
 func guestsHidden() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonNotSupported,
 		"Google does not show all guests of this event to the connected account, so its guests cannot be changed "+
-			"without losing some.").With("provider", name)
+			"without losing some.")
 }
 
 func endless() *fault.Error {
-	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Google Calendar returns pages without end.").
-		With("provider", name)
+	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Google Calendar returns pages without end.")
 }
 
 // unreadable returns the fault for a success with an unexpected body.
@@ -197,5 +195,5 @@ func unreadable(err error, access access) *fault.Error {
 		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"Google Calendar accepted the request, but its answer could not be read.")
 	}
-	return f.With("provider", name).Because(err)
+	return f.Because(err)
 }

@@ -131,7 +131,7 @@ func (d *driver) busyIn(answer *gcal.FreeBusyResponse, calendarID string) ([]cal
 	}
 	if len(told.Errors) > 0 {
 		return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
-			"Google Calendar cannot tell the busy times of a calendar at the moment. Try again.").With("provider", name)
+			"Google Calendar cannot tell the busy times of a calendar at the moment. Try again.")
 	}
 	if told.Busy == nil { // an empty list means free
 		return nil, unreadable(errors.New("a calendar has no busy times in the answer"), reading)

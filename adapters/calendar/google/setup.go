@@ -41,7 +41,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	if !slices.Contains(writers, page.AccessRole) {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The account can only read the Google calendar of the connection's setting calendar_id. "+
-				"Choose another one, or have its owner share it with permission to make changes.").With("provider", name)
+				"Choose another one, or have its owner share it with permission to make changes.")
 	}
 	return d.mayWrite(ctx, calendarID)
 }
@@ -61,5 +61,5 @@ func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 func noStandard() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The Google account has no calendar with the id in the connection's setting calendar_id. "+
-			"Correct the setting, or leave it out to use the account's own calendar.").With("provider", name)
+			"Correct the setting, or leave it out to use the account's own calendar.")
 }

@@ -157,8 +157,7 @@ func unread(err error) error {
 		return &f
 	}
 	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Microsoft has the event, but it could not be read. Repeat the booking with the same key to settle it.").
-		With("provider", name).Because(err)
+		"Microsoft has the event, but it could not be read. Repeat the booking with the same key to settle it.").Because(err)
 }
 
 // lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter cannot
@@ -237,6 +236,5 @@ func leftBehind(err error) *fault.Error {
 	f.Unsent = false
 	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Microsoft made the meeting, but its link is not there yet, and Microsoft could not be asked again. "+
-			"Repeat the booking with the same key to settle it.").
-		With("provider", name).Because(err)
+			"Repeat the booking with the same key to settle it.").Because(err)
 }

@@ -47,7 +47,7 @@ func (d *driver) refusal(e *graph.Error, about exchange) *fault.Error {
 	if meaning == nil {
 		return f
 	}
-	meaning = meaning.With("provider", name).With("upstream_status", f.Metadata["upstream_status"])
+	meaning = meaning.With("upstream_status", f.Metadata["upstream_status"])
 	meaning.RetryAfter, meaning.Upstream = f.RetryAfter, f.Upstream
 	return meaning
 }
@@ -124,7 +124,7 @@ func unreadable(u *graph.Unreadable, writes bool) *fault.Error {
 	f := misconfigured("gives an unexpected answer. Check the configured api_url")
 	if writes {
 		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"Microsoft accepted the request, but its answer could not be read.").With("provider", name)
+			"Microsoft accepted the request, but its answer could not be read.")
 	}
 	f = f.Because(u)
 	f.Upstream = upstream.StatusFault(name, u.Status, nil, u.Body).Upstream
@@ -137,8 +137,7 @@ func noList() *fault.Error {
 }
 
 func misconfigured(what string) *fault.Error {
-	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "Microsoft Graph %s.", what).
-		With("provider", name)
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "Microsoft Graph %s.", what)
 }
 
 func endless() *fault.Error { return misconfigured("returns pages without end") }
@@ -150,12 +149,11 @@ func rateLimited() *fault.Error {
 
 func noEvent() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonEventNotFound,
-		"There is no such event in the account's calendars.").With("provider", name)
+		"There is no such event in the account's calendars.")
 }
 
 func noCalendar() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.").
-		With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "The account has no such calendar.")
 }
 
 // eventOf converts a fault about a missing calendar into one about the event in it.
@@ -168,19 +166,19 @@ func eventOf(err error) error {
 
 func changedMeanwhile() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
-		"Someone else changed the event in the meantime.").With("provider", name)
+		"Someone else changed the event in the meantime.")
 }
 
 func notOrganizer() *fault.Error {
 	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
-		"Only the organizer can change this event. Ask the organizer to change it.").With("provider", name)
+		"Only the organizer can change this event. Ask the organizer to change it.")
 }
 
 func removedSince() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
-		"This booking was made earlier, and its event has since been moved or removed.").With("provider", name)
+		"This booking was made earlier, and its event has since been moved or removed.")
 }
 
 func noLink(detail string) *fault.Error {
-	return fault.New(fault.Unsupported, fault.ReasonConferencing, detail).With("provider", name)
+	return fault.New(fault.Unsupported, fault.ReasonConferencing, detail)
 }

@@ -98,7 +98,7 @@ func viewOf(q calendar.Query, most int) (graph.Query, error) {
 	span := q.To.Sub(q.From)
 	if span > longestView {
 		return graph.Query{}, fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
-			"Microsoft lists at most 1,825 days at once. Ask for a shorter window.").With("provider", name)
+			"Microsoft lists at most 1,825 days at once. Ask for a shorter window.")
 	}
 	room := (longestView - span) / 2
 	zone := queryZone(q)

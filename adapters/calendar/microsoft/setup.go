@@ -30,7 +30,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	if c.CanEdit != nil && !*c.CanEdit {
 		return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The account can only read the calendar of the connection's setting calendar_id. Choose another "+
-				"one, or have its owner share it with permission to edit.").With("provider", name)
+				"one, or have its owner share it with permission to edit.")
 	}
 	return d.mayWrite(ctx, text(c.ID))
 }

@@ -105,8 +105,7 @@ func refusesFilter(err error, filter string) bool {
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
 func noTicket() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Freshdesk.").
-		With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Freshdesk.")
 }
 
 // unreadable returns the fault of a successful response with unexpected content.

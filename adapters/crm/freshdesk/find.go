@@ -81,9 +81,8 @@ func (d *driver) since(ctx context.Context, then time.Time, filter string) ([]cr
 			return all, nil
 		}
 	}
-	return nil, fault.Unknowable("More tickets were opened at Freshdesk since then than the gateway looks "+
-		"through.").
-		With("provider", name)
+	return nil, fault.Unknowable("More tickets were opened at Freshdesk since then than the gateway looks " +
+		"through.")
 }
 
 // confirmNone returns the fault for a search that found no ticket. An agent with less than global access does
@@ -100,6 +99,6 @@ func (d *driver) confirmNone(ctx context.Context) error {
 }
 
 func hidden() *fault.Error {
-	return fault.Unknowable("Freshdesk does not show every ticket to the connection's agent, so the ticket "+
-		"may exist unseen. Give the agent global access.").With("provider", name)
+	return fault.Unknowable("Freshdesk does not show every ticket to the connection's agent, so the ticket " +
+		"may exist unseen. Give the agent global access.")
 }

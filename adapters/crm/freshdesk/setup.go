@@ -42,5 +42,5 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 const restricted = 3
 
 func forbidden(detail string) *fault.Error {
-	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail)
 }

@@ -260,7 +260,7 @@ func (k *keyed) fit(ctx context.Context) error {
 		return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The HubSpot account has no ticket property %s that requires unique values. Create it as "+
 				"single-line text, or correct the connection's setting key_property.",
-			k.property).With("provider", name)
+			k.property)
 	}
 	k.unique.Store(true)
 	return nil

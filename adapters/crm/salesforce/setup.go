@@ -77,7 +77,7 @@ func (d *driver) keyFieldServes(lists *picklists) error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Cases have no field %s that the connected user can set and that is marked External ID and Unique. "+
 			"Create one, or correct the connection's setting external_id_field.",
-		d.keyField).With("provider", name)
+		d.keyField)
 }
 
 // readOnly returns the fields a call can give that the user cannot set.
@@ -93,5 +93,5 @@ func (p *picklists) readOnly() (names []string) {
 }
 
 func forbidden(detail string) *fault.Error {
-	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail)
 }

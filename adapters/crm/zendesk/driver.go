@@ -48,8 +48,7 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	}
 	if me.User.ID == nil {
 		return crm.Account{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
-			"Zendesk does not know who the connection's credentials belong to. Connect the account again.").
-			With("provider", name)
+			"Zendesk does not know who the connection's credentials belong to. Connect the account again.")
 	}
 	return crm.Account{Email: me.User.Email, Name: me.User.Name}, nil
 }
@@ -188,8 +187,8 @@ func (d *driver) confirmNone(ctx context.Context) error {
 	if me.User.Restriction == "" {
 		return nil
 	}
-	return fault.Unknowable("Zendesk does not show every ticket to the connection's agent, so the ticket may "+
-		"exist unseen. Give the agent access to all tickets.").With("provider", name)
+	return fault.Unknowable("Zendesk does not show every ticket to the connection's agent, so the ticket may " +
+		"exist unseen. Give the agent access to all tickets.")
 }
 
 // ByNumber implements crm.Driver. A ticket's number is its id.

@@ -132,8 +132,7 @@ func (d *driver) notValid(plain *fault.Error, t errorBody) *fault.Error {
 }
 
 func noTicket() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Zendesk.").
-		With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Zendesk.")
 }
 
 // unreadable returns the fault of a successful response with unexpected content.

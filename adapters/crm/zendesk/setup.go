@@ -121,5 +121,5 @@ func (d *driver) recordsExist(ctx context.Context, constant map[string]any) erro
 }
 
 func forbidden(detail string) *fault.Error {
-	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail)
 }

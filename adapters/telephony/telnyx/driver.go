@@ -162,7 +162,7 @@ func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page
 	}
 	if found.Meta.TotalResults < at.total {
 		return telephony.Page{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
-			"The numbers of the Telnyx account changed while they were listed. Try again.").With("provider", name)
+			"The numbers of the Telnyx account changed while they were listed. Try again.")
 	}
 	var page telephony.Page
 	for _, n := range found.Data {
@@ -255,7 +255,7 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 	changed := made.Data.number()
 	if c.Name != nil && changed.Name != *c.Name || c.Routing != nil && changed.Routing != *c.Routing {
 		return telephony.Number{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"Telnyx accepted the change, but the number does not show it.").With("provider", name)
+			"Telnyx accepted the change, but the number does not show it.")
 	}
 	return changed, nil
 }
@@ -283,7 +283,7 @@ func routable(to telephony.Routing) error {
 	if to.VoiceURL != "" || to.SIPTrunk != "" {
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"At Telnyx, calls go to a connection or an application. Set connection_id, and set the webhook "+
-				"or trunk there.").With("provider", name)
+				"or trunk there.")
 	}
 	return nil
 }
@@ -295,7 +295,7 @@ func (d *driver) Release(ctx context.Context, ref string) error {
 		return fault.Unacted(err)
 	}
 	if f := n.Block.Fault(); f != nil {
-		return f.With("provider", name)
+		return f
 	}
 	var deleted numberAnswer
 	if err := d.call(ctx, http.MethodDelete, path(ref), nil, oneNumber, nil, &deleted); err != nil {

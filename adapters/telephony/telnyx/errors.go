@@ -96,7 +96,7 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 	case about == oneNumber && at("customer_reference"):
 		f := fault.InvalidField("name", "is not accepted by Telnyx as a number's customer reference.")
 		f.Upstream = plain.Upstream
-		return f.With("provider", name)
+		return f
 	case at("connection_id"), about == anOrder && has(codeNoAssociation, codeNoAssociated),
 		about == aConnection && has(codeNotFound, codeInvalidID):
 		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured, noConnection)
@@ -141,7 +141,7 @@ func lacking(addressAlone bool) *fault.Error {
 	}
 	what := required(addressAlone)
 	return fault.Newf(fault.Conflict, reason, "Telnyx requires %s of the customer for this number. Add %s in "+
-		"Telnyx's portal, or choose another area code.", what, what).With("provider", name)
+		"Telnyx's portal, or choose another area code.", what, what)
 }
 
 // waiting returns the fault of an order that stands and waits for what the law requires. It buys the number as
@@ -149,8 +149,7 @@ func lacking(addressAlone bool) *fault.Error {
 func waiting(e164 string, addressAlone bool) *fault.Error {
 	what := required(addressAlone)
 	return fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending, "%s is ordered, but Telnyx requires %s of the "+
-		"customer for it. Add %s to the order in Telnyx's portal, or cancel the order there.", e164, what, what).
-		With("provider", name)
+		"customer for it. Add %s to the order in Telnyx's portal, or cancel the order there.", e164, what, what)
 }
 
 func required(addressAlone bool) string {
@@ -166,13 +165,12 @@ func isFault(err error, code fault.Code, reason string) bool {
 }
 
 func noNumber() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Telnyx account has no such phone number.").
-		With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Telnyx account has no such phone number.")
 }
 
 func numberTaken() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonNumberTaken,
-		"The number is no longer for sale. Try another one.").With("provider", name)
+		"The number is no longer for sale. Try another one.")
 }
 
 // unreadable returns the fault of a successful response with unexpected content. It names the configured URL, since a

@@ -41,7 +41,7 @@ func (d *driver) exchangeAt(ctx context.Context, method, address string, form ur
 	if err != nil {
 		// Not wrapped: the text of the error holds the whole address.
 		return fault.Unacted(fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The address of Twilio's API cannot be read.").With("provider", name))
+			"The address of Twilio's API cannot be read."))
 	}
 	req.Header.Set("Accept", "application/json")
 	if form != nil {

@@ -56,8 +56,7 @@ func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 	case !strings.EqualFold(a.SID, d.account):
 		return telephony.Account{}, unreadable(http.MethodGet)
 	case a.Status == "suspended" || a.Status == "closed":
-		return telephony.Account{}, fault.New(inactive.code, inactive.reason, inactive.detail).
-			With("provider", name)
+		return telephony.Account{}, fault.New(inactive.code, inactive.reason, inactive.detail)
 	}
 	return telephony.Account{Name: a.Name, Ref: a.SID}, nil
 }
@@ -368,7 +367,7 @@ func (d *driver) Release(ctx context.Context, ref string) error {
 		return fault.Unacted(err)
 	}
 	if blocked := n.block().Fault(); blocked != nil {
-		return blocked.With("provider", name)
+		return blocked
 	}
 	return numberMissing(d.call(ctx, http.MethodDelete, d.number(ref), nil, nil))
 }

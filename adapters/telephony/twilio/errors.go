@@ -146,21 +146,20 @@ func accountMissing(err error) error {
 }
 
 func noNumber() *fault.Error {
-	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Twilio account has no such number.").
-		With("provider", name)
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The Twilio account has no such number.")
 }
 
 // heldBefore returns the fault of a number that the account holds, but not by this order.
 func heldBefore() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonNumberTaken,
-		"The Twilio account held the number before it was ordered.").With("provider", name)
+		"The Twilio account held the number before it was ordered.")
 }
 
 // unheeded returns the fault of a change that was accepted but not made.
 func unheeded() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonProviderConflict,
 		"Twilio accepted the change, but keeps another name or another destination for calls. Check the "+
-			"number in Twilio's Console.").With("provider", name)
+			"number in Twilio's Console.")
 }
 
 // unreadable returns the fault of a successful response with unexpected content.

@@ -86,7 +86,7 @@ func (d *driver) product(name string) string {
 
 func misconfigured(err error, detail string) error {
 	if err == nil {
-		return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, detail).With("provider", name)
+		return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, detail)
 	}
 	return restate(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured, detail})
 }
