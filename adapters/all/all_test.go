@@ -55,7 +55,7 @@ func TestWhatCannotBeOpenedIsRefusedBefore(t *testing.T) {
 
 func open(t *testing.T, a adapter.Adapter, values adapter.Values) (err error) {
 	env := adapter.Environment{
-		TenantID: "tenant", ConnectionID: "conn", Zone: "Europe/Berlin", HTTP: http.DefaultClient, Now: time.Now,
+		ConnectionID: "conn", Zone: "Europe/Berlin", HTTP: http.DefaultClient, Now: time.Now,
 		Addresses: adapter.Addresses{"api_url": "https://api.example.com/v2"},
 	}
 	switch a.Kind {

@@ -107,7 +107,6 @@ const (
 
 // Environment holds what a driver is opened with.
 type Environment struct {
-	TenantID     string
 	ConnectionID string
 	Zone         string    // the IANA name of the tenant's time zone, never ""
 	Addresses    Addresses // the provider's, from the operator's configuration

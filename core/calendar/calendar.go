@@ -111,7 +111,6 @@ type Traits struct {
 	IDsTellCalendar bool
 	KeepsCancelled  bool // a cancelled event can still be read
 	Instances       bool // instances of a series can be changed and cancelled one by one
-	ReadOnly        bool // nothing can be written
 
 	Conferencing bool // Book can create a meeting link (ConferencingProvider)
 	LocationURL  bool // Book can carry a link given by the caller (ConferencingURL)
@@ -252,6 +251,5 @@ type Span struct{ From, To time.Time }
 type Busy struct {
 	CalendarID string
 	Span       Span
-	EventID    string // "" if the provider does not report it
-	Unknown    error  // why the calendar's times cannot be read, if they cannot
+	Unknown    error // why the calendar's times cannot be read, if they cannot
 }

@@ -92,7 +92,7 @@ func (p Providers) environment(
 	a adapter.Adapter, c Connection, zone string, now func() time.Time, by authority,
 ) adapter.Environment {
 	env := adapter.Environment{
-		TenantID: c.TenantID, ConnectionID: c.ID, Zone: zone, Now: now, Addresses: p.Operators[a.Name].Addresses,
+		ConnectionID: c.ID, Zone: zone, Now: now, Addresses: p.Operators[a.Name].Addresses,
 	}
 	if !a.Sandbox {
 		env.HTTP = p.Pool.Client(p.clientOptions(a, c, by))

@@ -81,7 +81,7 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 		CalendarIDs: in.CalendarIDs, Conferencing: in.Conferencing, LocationURL: in.LocationURL,
 		Phone: in.phone, Terms: in.terms,
 	}
-	if err := client.checkWritable(in.Attendees); err != nil {
+	if err := client.checkAttendees(in.Attendees); err != nil {
 		return plan, err
 	}
 	switch {

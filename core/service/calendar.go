@@ -187,12 +187,8 @@ func (c calendarClient) requestedZone(name string) (*time.Location, error) {
 	return c.loadZone(name)
 }
 
-// checkWritable returns an error for a change that the account does not support, before anything is recorded.
-func (c calendarClient) checkWritable(attendees []string) error {
-	if c.traits.ReadOnly {
-		return fault.New(fault.Unsupported, fault.ReasonNotSupported,
-			"The connected calendar is read-only.")
-	}
+// checkAttendees returns an error for more of them than the account supports, before anything is recorded.
+func (c calendarClient) checkAttendees(attendees []string) error {
 	if most := c.traits.MaxAttendees; most > 0 && len(attendees) > most {
 		return fault.InvalidFields(fault.Field{
 			Path: "attendee_emails", Message: "has more addresses than the connected calendar allows.",

@@ -45,9 +45,6 @@ func (s *Calendar) Cancel(
 	if err != nil {
 		return Answer[record.CancelAnswer]{}, err
 	}
-	if err := client.checkWritable(nil); err != nil {
-		return Answer[record.CancelAnswer]{}, err
-	}
 	plan := cancelPlan{EventID: in.EventID, CalendarID: in.CalendarID, ByReference: in.byReference}
 	if plan.Account, err = client.fingerprint(); err != nil {
 		return Answer[record.CancelAnswer]{}, err

@@ -331,7 +331,7 @@ func (c calendarClient) busyTimes(
 		}
 		for _, e := range l.events {
 			if !isOf(e, in.RescheduleMeetingID) && c.takesTime(e, q.TentativeIsFree) {
-				busy = append(busy, calendar.Busy{CalendarID: ids[i], Span: spanOf(e), EventID: e.ID})
+				busy = append(busy, calendar.Busy{CalendarID: ids[i], Span: spanOf(e)})
 			}
 		}
 	}

@@ -211,9 +211,6 @@ func (s *Calendar) Hold(
 	if err != nil {
 		return none, err
 	}
-	if err := client.checkWritable(nil); err != nil {
-		return none, err
-	}
 	offer, err := client.offered(ctx, Offered{SlotID: in.SlotID})
 	if err != nil {
 		return none, err

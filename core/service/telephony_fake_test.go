@@ -126,7 +126,7 @@ func (d *phoneDriver) Search(ctx context.Context, s telephony.Search) ([]telepho
 		var offers []telephony.Offer
 		for _, e164 := range d.stock {
 			if e164[2:5] == s.AreaCode && len(offers) < s.Limit {
-				offers = append(offers, telephony.Offer{E164: e164, AreaCode: s.AreaCode})
+				offers = append(offers, telephony.Offer{E164: e164})
 			}
 		}
 		return offers, nil

@@ -71,7 +71,7 @@ func (s *Calendar) planUpdate(client calendarClient, in UpdateMeeting) (updatePl
 		Zone: in.Timezone, Attendees: in.Attendees, CalendarIDs: in.CalendarIDs,
 		Terms: in.terms,
 	}
-	if err := client.checkWritable(in.Attendees); err != nil {
+	if err := client.checkAttendees(in.Attendees); err != nil {
 		return plan, err
 	}
 	requested, err := client.requestedZone(in.Timezone)

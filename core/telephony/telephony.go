@@ -84,8 +84,7 @@ type Search struct {
 
 // Offer is a number for sale.
 type Offer struct {
-	E164     string
-	AreaCode string
+	E164 string
 }
 
 // Order describes the purchase of one number.

@@ -63,7 +63,7 @@ func (d *driver) FreeBusy(
 			}
 			for _, s := range list {
 				if s.busy(d.settings.Email) {
-					busy = append(busy, calendar.Busy{CalendarID: id, Span: s.span(zone), EventID: s.ID})
+					busy = append(busy, calendar.Busy{CalendarID: id, Span: s.span(zone)})
 				}
 			}
 		}

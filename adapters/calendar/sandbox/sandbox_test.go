@@ -23,7 +23,7 @@ type account struct {
 func newAccount(t *testing.T) *account {
 	storage := adaptertest.NewGatedStorage(adaptertest.Storage())
 	return &account{GatedStorage: storage, t: t, settings: map[string]any{}, env: adapter.Environment{
-		TenantID: "t1", ConnectionID: "c1", Zone: "America/New_York", Storage: storage, Now: time.Now,
+		ConnectionID: "c1", Zone: "America/New_York", Storage: storage, Now: time.Now,
 	}}
 }
 

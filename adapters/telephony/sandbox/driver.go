@@ -55,7 +55,7 @@ func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Of
 					return err
 				}
 				if held == nil {
-					offers = append(offers, telephony.Offer{E164: e164, AreaCode: s.AreaCode})
+					offers = append(offers, telephony.Offer{E164: e164})
 				}
 			}
 			return nil

@@ -28,7 +28,7 @@ func (a offersAnswer) offers(s telephony.Search) []telephony.Offer {
 	for _, o := range a.Data {
 		parts := national.FindStringSubmatch(o.PhoneNumber)
 		if len(offers) < s.Limit && !o.BestEffort && parts != nil && parts[1] == s.AreaCode {
-			offers = append(offers, telephony.Offer{E164: o.PhoneNumber, AreaCode: s.AreaCode})
+			offers = append(offers, telephony.Offer{E164: o.PhoneNumber})
 		}
 	}
 	return offers

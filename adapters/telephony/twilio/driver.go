@@ -115,7 +115,7 @@ func (d *driver) offers(ctx context.Context, country string, s telephony.Search)
 		free := o.Needs == "" || o.Needs == "none" || d.address != ""
 		if len(offers) < s.Limit && free && o.Capabilities.Voice && e164.MatchString(o.E164) &&
 			strings.HasPrefix(o.E164, "+1"+s.AreaCode) {
-			offers = append(offers, telephony.Offer{E164: o.E164, AreaCode: s.AreaCode})
+			offers = append(offers, telephony.Offer{E164: o.E164})
 		}
 	}
 	return offers, nil

@@ -79,7 +79,7 @@ func readOnlyIsMarked(ctx context.Context, r *run) error {
 		return err
 	}
 	for _, c := range list {
-		if want := c.ID == r.ReadOnly || r.traits.ReadOnly; (want || c.ID == r.Calendar) && c.ReadOnly != want {
+		if want := c.ID == r.ReadOnly; (want || c.ID == r.Calendar) && c.ReadOnly != want {
 			return fmt.Errorf("ReadOnly of the calendar %q is %t", c.ID, c.ReadOnly)
 		}
 	}

@@ -15,7 +15,7 @@ func eventChecks() []Check {
 	perCalendar := trait(func(t calendar.Traits) bool { return t.IDsPerCalendar })
 	tellCalendar := trait(func(t calendar.Traits) bool { return t.IDsTellCalendar })
 	return []Check{
-		{Name: "an event is read as it was booked", Bound: writes, Do: with(eventIsRead)},
+		{Name: "an event is read as it was booked", Do: with(eventIsRead)},
 		{Name: "reading an unknown event is EVENT_NOT_FOUND", Harmless: true, Do: with(unknownEventIsNotFound)},
 		{Name: "an id is only data: it reaches nothing but an event of that calendar", Harmless: true,
 			Do: with(idsAreData)},

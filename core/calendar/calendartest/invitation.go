@@ -13,7 +13,7 @@ import (
 )
 
 func invitationChecks() []Check {
-	invited := both(writes, can[Inviter])
+	invited := can[Inviter]
 	instances := both(invited, trait(func(t calendar.Traits) bool { return t.Instances }))
 	return []Check{
 		{Name: "an event that someone else organizes is not changed",

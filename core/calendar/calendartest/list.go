@@ -13,14 +13,14 @@ import (
 
 func listChecks() []Check {
 	return []Check{
-		{Name: "events that overlap the window are listed, and no others", Bound: writes, Do: with(windowIsHeeded)},
-		{Name: "a listed event is as it is read", Bound: writes, Do: with(listedIsRead)},
-		{Name: "paging loses nothing and repeats nothing", Bound: writes, Do: with(pagingIsWhole)},
+		{Name: "events that overlap the window are listed, and no others", Do: with(windowIsHeeded)},
+		{Name: "a listed event is as it is read", Do: with(listedIsRead)},
+		{Name: "paging loses nothing and repeats nothing", Do: with(pagingIsWhole)},
 		{Name: "a window without events is empty", Harmless: true, Do: with(emptyWindow)},
 		{Name: "listing an unknown calendar is CALENDAR_NOT_FOUND", Harmless: true, Do: with(listUnknownCalendar)},
 		{Name: "several calendars in one call answer as each alone", Bound: both(hasSecond, listsMany),
 			Do: with(manyAgree)},
-		{Name: "several calendars in one call fail together", Bound: both(writes, listsMany),
+		{Name: "several calendars in one call fail together", Bound: listsMany,
 			Do: with(manyFailTogether)},
 	}
 }

@@ -87,8 +87,8 @@ func (p *provider) enter(ctx context.Context) (leave func(), err error) {
 
 func (p *provider) calendars() []calendar.Calendar {
 	return []calendar.Calendar{
-		{ID: first, Name: "First", Zone: "Europe/Berlin", IsDefault: true, ReadOnly: p.traits.ReadOnly},
-		{ID: second, Name: "Second", ReadOnly: p.traits.ReadOnly},
+		{ID: first, Name: "First", Zone: "Europe/Berlin", IsDefault: true},
+		{ID: second, Name: "Second"},
 		{ID: rules, Name: "Read only", Zone: "UTC", ReadOnly: true},
 	}
 }

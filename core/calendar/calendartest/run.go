@@ -52,9 +52,8 @@ func (r *run) clean(ctx context.Context) {
 // can reports whether the harness's Provider implements T.
 func can[T any](h Harness) bool { return conformance.Can[T](h.Provider) }
 
-func writes(h Harness) bool      { return !h.Open().Traits().ReadOnly }
-func idempotent(h Harness) bool  { return writes(h) && h.Open().Traits().IdempotentBook }
-func hasSecond(h Harness) bool   { return writes(h) && h.Second != "" }
+func idempotent(h Harness) bool  { return h.Open().Traits().IdempotentBook }
+func hasSecond(h Harness) bool   { return h.Second != "" }
 func hasReadOnly(h Harness) bool { return h.ReadOnly != "" }
 
 // both returns a condition that holds if all of the given conditions hold.

@@ -24,11 +24,9 @@ func variants() map[string]calendar.Traits {
 	without := calendar.Traits{ConsistentReads: true}
 	forgets := everyTrait
 	forgets.KeepsCancelled, forgets.MaxConcurrent = false, 4
-	readOnly := everyTrait
-	readOnly.ReadOnly = true
 	return map[string]calendar.Traits{
 		"every trait": everyTrait, "listings that lag": inTime, "no trait": without,
-		"cancelled ones forgotten": forgets, "read only": readOnly,
+		"cancelled ones forgotten": forgets,
 	}
 }
 

@@ -133,7 +133,7 @@ func (r *reference) Search(ctx context.Context, s telephony.Search) ([]telephony
 	var offers []telephony.Offer
 	for _, e164 := range stock(s.AreaCode) {
 		if len(offers) < s.Limit && r.forSale(e164) {
-			offers = append(offers, telephony.Offer{E164: e164, AreaCode: s.AreaCode})
+			offers = append(offers, telephony.Offer{E164: e164})
 		}
 	}
 	return offers, nil
