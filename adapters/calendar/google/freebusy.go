@@ -45,8 +45,8 @@ func (d *driver) FreeBusy(
 const scopeMissing = "scope_missing"
 
 func isScopeMissing(err error) bool {
-	var f *fault.Error
-	return errors.As(err, &f) && f.Metadata[scopeMissing] != ""
+	f, is := errors.AsType[*fault.Error](err)
+	return is && f.Metadata[scopeMissing] != ""
 }
 
 func (d *driver) askFreeBusy(

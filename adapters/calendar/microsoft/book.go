@@ -37,7 +37,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	answer, err := ask[graph.Event](ctx, d, exchange{missing: noCalendar(), writes: true}, graph.Request{
 		Method: http.MethodPost, Path: d.calendar(id) + "/events", Prefer: preferText, Body: event,
 	})
-	if refused := new(graph.Error); errors.As(err, &refused) && refused.Code == duplicateTransaction {
+	if refused, is := errors.AsType[*graph.Error](err); is && refused.Code == duplicateTransaction {
 		answer, err = d.lookUp(ctx, id, b, *event.TransactionID)
 	} else if err == nil && madeBefore(answer, began) {
 		answer, err = d.still(ctx, id, text(answer.ID))

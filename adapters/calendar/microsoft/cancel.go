@@ -49,7 +49,7 @@ func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Eve
 	}
 	about := exchange{missing: noEvent(), writes: true}
 	_, err := ask[graph.Nothing](upstream.ExpectEmpty(ctx), d, about, request)
-	if refused := new(graph.Error); errors.As(err, &refused) && refused.Code == cannotDelete &&
+	if refused, is := errors.AsType[*graph.Error](err); is && refused.Code == cannotDelete &&
 		d.isGone(ctx, calendarID, event) {
 		return noEvent()
 	}
