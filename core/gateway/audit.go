@@ -34,18 +34,11 @@ type AuditFilter struct {
 
 // Audit returns the newest changes that match the filter, at most Limit of them, oldest first.
 func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, error) {
-	if err := audit.CheckAction("action", f.Action); err != nil {
-		return nil, err
-	}
 	rows := store.AuditFilter{Tenant: f.Tenant, Action: f.Action, Limit: f.Limit}
 	if f.Since > 0 {
 		rows.Since = g.now().Add(-f.Since)
 	}
-	found, err := g.store.AuditRows(ctx, rows)
-	if err == nil && len(found) == 0 && f.Tenant != "" {
-		err = tenant.CheckKnown(ctx, g.store, f.Tenant)
-	}
-	return found, err
+	return tenant.Changes(ctx, g.store, rows, "action")
 }
 
 // AuditReport is the result of VerifyAudit.

@@ -19,6 +19,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/slots"
 	"frontdesk/core/spelling"
@@ -119,14 +120,22 @@ func ByName(ctx context.Context, s *store.Store, name string) (Tenant, error) {
 	return Of(row)
 }
 
-// CheckKnown returns the error of ByName for a name that no tenant has or had. Of a tenant that was deleted, rows of
-// the audit stay.
-func CheckKnown(ctx context.Context, s *store.Store, name string) error {
-	rows, err := s.AuditRows(ctx, store.AuditFilter{Tenant: name, Limit: 1})
-	if err == nil && len(rows) == 0 {
-		_, err = rowByName(ctx, s, name)
+// Changes returns the newest rows of the audit that match the filter, oldest first. An empty answer says that nobody
+// did it. So an action that no row can have is refused, as a fault of the field, and so is a name that no tenant has
+// or had. The rows of a tenant stay when it is deleted.
+func Changes(ctx context.Context, s *store.Store, f store.AuditFilter, field string) ([]store.AuditRow, error) {
+	if err := audit.CheckAction(field, f.Action); err != nil {
+		return nil, err
 	}
-	return err
+	rows, err := s.AuditRows(ctx, f)
+	if err != nil || len(rows) > 0 || f.Tenant == "" {
+		return rows, err
+	}
+	known, err := s.AuditRows(ctx, store.AuditFilter{Tenant: f.Tenant, Limit: 1})
+	if err == nil && len(known) == 0 {
+		_, err = rowByName(ctx, s, f.Tenant)
+	}
+	return nil, err
 }
 
 func rowByName(ctx context.Context, s *store.Store, name string) (store.Tenant, error) {
