@@ -147,8 +147,10 @@ func (a *api) describeAdmin(o Options) *huma.OpenAPI {
 		{Name: tagKeys, Description: "The keys with which voice agents call the gateway."},
 		{Name: tagAgents, Description: "Voice agents at a platform whose signature takes the place of a key."},
 		{Name: tagAdminNumbers, Description: "The phone numbers that tenants hold."},
-		{Name: tagRequests, Description: "The last requests of each tenant, with the calls of providers that they made."},
-		{Name: tagWebhooks, Description: "Addresses, of tenants and of the operator, to which the gateway sends events."},
+		{Name: tagRequests, Description: "The last requests of each tenant, with the calls of providers that they " +
+			"made."},
+		{Name: tagWebhooks, Description: "Addresses, of tenants and of the operator, to which the gateway sends " +
+			"events."},
 		{Name: tagOperator, Description: "Providers, the audit, and the keys of this interface."},
 	}
 	for _, header := range []string{"Location", "Deprecation", "Sunset", "Link"} {

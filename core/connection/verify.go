@@ -153,7 +153,7 @@ func (d *Directory) askTelephony(ctx context.Context, o Opened[telephony.Driver]
 	return CheckAccount(ctx, d.opts.Store, o.Connection, is, numbers)
 }
 
-// describeCalendar returns what a person is told of a calendar.
+// describeCalendar describes a calendar to a person.
 func describeCalendar(c calendar.Calendar) string {
 	line := fmt.Sprintf("calendar: %s (%s)", c.Name, c.ID)
 	if c.Zone != "" {

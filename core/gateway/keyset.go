@@ -239,14 +239,16 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 			"Restore the key set that the credentials were sealed with."))
 	case len(missing) > 0:
 		findings = append(findings, fails(subject,
-			fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", used[missing[0]], missing[0]),
+			fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", used[missing[0]],
+				missing[0]),
 			"Restore the key set that holds this key, or enter those credentials again."))
 	default:
 		keys := g.vault.Status()
 		findings = append(findings, fine(subject, fmt.Sprintf("every credential can be opened; keys: %d", len(keys))))
 		if former := former(used, keys); former > 0 {
 			findings = append(findings, warns(subject,
-				fmt.Sprintf("%d credentials are sealed with a former key: a rotation is running, or was interrupted", former),
+				fmt.Sprintf("%d credentials are sealed with a former key: a rotation is running, or was interrupted",
+					former),
 				"If no rotation is running, run frontdesk keyset rotate, "+prepareFirst+". Until then, the former key is "+
 					"needed."))
 		}

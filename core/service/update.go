@@ -122,8 +122,8 @@ func invites(e calendar.Event, attendees []string) bool {
 	wanted, organizer := emailKeys(attendees), normalize.EmailKey(e.Organizer.Email)
 	var invited []string
 	for _, a := range e.Attendees {
-		// Some providers list the organizer among the guests, even if the call does not invite them, or rooms and people
-		// without an e-mail address.
+		// Some providers list the organizer among the guests, even if the call does not invite them, or rooms and
+		// people without an e-mail address.
 		key := normalize.EmailKey(a.Email)
 		if strings.Contains(key, "@") && key != organizer || slices.Contains(wanted, key) {
 			invited = append(invited, a.Email)

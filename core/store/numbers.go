@@ -233,7 +233,8 @@ func (s *Store) ParkedNumbers(ctx context.Context, tenantID string) ([]Number, e
 // returned: nobody would do that without the connection, and they would be paid for ever. Those of a connection whose
 // provider refuses its credentials cannot be returned, and do not count.
 func (s *Store) CheckNoneToReturn(ctx context.Context, tenantID, connectionID string) error {
-	return noneToReturn(listOf(ctx, s, scanText, "SELECT "+toReturn+" FROM numbers WHERE "+heldThere, tenantID, connectionID))
+	return noneToReturn(listOf(ctx, s, scanText, "SELECT "+toReturn+" FROM numbers WHERE "+heldThere, tenantID,
+		connectionID))
 }
 
 // letGo is CheckNoneToReturn for the transaction that removes the connection or the tenant. It ends the numbers

@@ -157,7 +157,8 @@ func unread(err error) error {
 		return &f
 	}
 	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Microsoft has the event, but it could not be read. Repeat the booking with the same key to settle it.").Because(err)
+		"Microsoft has the event, but it could not be read. Repeat the booking with the same key to settle it.").
+		Because(err)
 }
 
 // lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter cannot

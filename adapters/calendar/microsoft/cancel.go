@@ -56,10 +56,10 @@ func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Eve
 	return err
 }
 
-// isGone reports whether an event that cannot be deleted is among the deleted items, where its immutable id still finds
-// it (microsoftgraph/msgraph-sdk-dotnet#3047): no calendar shows it there. Otherwise the account may not delete it, such
-// as a delegate in a calendar of another mailbox ("DeleteItem operation", EWS reference for Exchange). A series need
-// not be shown at the time of its first instance.
+// isGone reports whether an event that cannot be deleted is among the deleted items, where its immutable id still
+// finds it (microsoftgraph/msgraph-sdk-dotnet#3047): no calendar shows it there. Otherwise the account may not delete
+// it, such as a delegate in a calendar of another mailbox ("DeleteItem operation", EWS reference for Exchange). A
+// series need not be shown at the time of its first instance.
 func (d *driver) isGone(ctx context.Context, calendarID string, e *graph.Event) bool {
 	event, err := toEvent(e, calendarID)
 	if err != nil || event.SeriesID != "" {

@@ -133,7 +133,8 @@ func (d *driver) read(ctx context.Context, number string) (found ticket, _ error
 	}
 	err := d.get(ctx, "/tickets/"+number, url.Values{"include": {"conversations,stats"}}, &found)
 	if errors.Is(err, fault.NotFound) {
-		if err = d.get(ctx, archivePath+number, nil, &found); errors.Is(err, fault.Forbidden) { // there may be no archive
+		err = d.get(ctx, archivePath+number, nil, &found)
+		if errors.Is(err, fault.Forbidden) { // there may be no archive
 			return found, noTicket()
 		}
 	}

@@ -116,8 +116,8 @@ func unusedFile(tb testing.TB) (*file, error) {
 	f := &file{path: filepath.Join(folder, "frontdesk.db")}
 	CopyTables(tb, f.path)
 	// Without foreign keys, which are off unless a connection asks for them, rows can be deleted in any order.
-	f.db, err = sql.Open("sqlite", fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)",
-		f.path, patience.Milliseconds()))
+	f.db, err = sql.Open("sqlite", fmt.Sprintf(
+		"file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)", f.path, patience.Milliseconds()))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,8 @@ func (f *file) remember() error {
 			filled = append(filled, fmt.Sprintf("SELECT '%s' WHERE EXISTS (SELECT 1 FROM %[1]s)", name))
 			continue
 		}
-		if _, err := f.db.Exec(fmt.Sprintf("CREATE TEMPORARY TABLE new_%s AS SELECT * FROM main.%[1]s", name)); err != nil {
+		_, err := f.db.Exec(fmt.Sprintf("CREATE TEMPORARY TABLE new_%s AS SELECT * FROM main.%[1]s", name))
+		if err != nil {
 			return err
 		}
 		f.refill += fmt.Sprintf("DELETE FROM %s; INSERT INTO %[1]s SELECT * FROM new_%[1]s;", name)
