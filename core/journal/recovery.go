@@ -177,7 +177,8 @@ func (j *Journal) tryRecover(ctx context.Context, i store.Intent) {
 }
 
 // recover resumes one intent. Once it has taken over the intent, it goes on even if the gateway is shutting
-// down. If it stopped in the middle, no process could take over the intent until the lease ends.
+// down. If it stopped in the middle, no process could take over the intent until the lease ends. A panic is an error:
+// otherwise one intent would end every process that takes it over, again and again.
 func (j *Journal) recover(ctx context.Context, i store.Intent) (err error) {
 	ctx, span := telemetry.StartWork(ctx, "recover intent")
 	span.Operation(i.Operation)
@@ -193,6 +194,12 @@ func (j *Journal) recover(ctx context.Context, i store.Intent) (err error) {
 		return err
 	}
 	defer j.local.end(run.intent.Owner)
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fault.From(telemetry.Recovered(cause))
+			run.release(ctx, store.IntentUnknown, "") // so that it is tried less and less
+		}
+	}()
 	if op.Supersede != nil {
 		overtaken, err := j.opts.Store.Overtaken(ctx, i)
 		if err != nil {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,5 +70,36 @@ func TestAClockThatWasSetBackHoldsUpNothing(t *testing.T) {
 	w.recover(j)
 	if len(w.opened) != 1 {
 		t.Errorf("opened %v", w.opened)
+	}
+}
+
+// TestARunThatPanicsEndsNoProcess: an intent that no process could recover would end each that takes it over.
+func TestARunThatPanicsEndsNoProcess(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	w.cutOff(j, "k1", "front")
+	w.cutOff(j, "k2", "back")
+	tries := 0
+	w.open = func(r *Run) error {
+		if strings.Contains(string(r.Intent().Plan), "front") {
+			tries++
+			panic("defect")
+		}
+		return nil
+	}
+	for range 10 {
+		w.advance(recoveryInterval)
+		w.recover(j)
+	}
+	if tries == 0 || len(w.opened) != 1 {
+		t.Errorf("%d tries, and %v is opened, want the other door alone", tries, w.opened)
+	}
+	if tries > 6 {
+		t.Errorf("%d tries in %d rounds, though each fails", tries, 10)
+	}
+	w.open = nil
+	w.advance(maxRetryDelay)
+	if w.recover(j); len(w.opened) != 2 {
+		t.Errorf("once the defect is mended, %v is opened", w.opened)
 	}
 }

@@ -6,8 +6,6 @@ package singleflight
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -89,7 +87,7 @@ func start[T any](g *Group, key string, get func(context.Context) (T, error)) (*
 func run[T any](base context.Context, get func(context.Context) (T, error)) (value T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fault.From(fmt.Errorf("panic: %s\n%s", telemetry.Panic(r), debug.Stack()))
+			err = fault.From(telemetry.Recovered(r))
 		}
 	}()
 	ctx, cancel := context.WithTimeout(base, fetchTimeout)
