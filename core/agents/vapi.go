@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/api"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/toolcall"
 )
 
@@ -148,7 +147,7 @@ func (a *Agents) vapiTools(r request, q vapiRequest) (any, error) {
 			others = append(others, i)
 		}
 	}
-	var group errgroup.Group
+	group := parallel.New()
 	group.SetLimit(vapiAtOnce)
 	group.Go(func() error { // in their order: a model cancels a meeting, and books its time anew
 		for _, i := range changes {

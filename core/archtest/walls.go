@@ -96,8 +96,8 @@ func Walls() []Wall {
 		{
 			Folder: "adapters/*/*",
 			May: []string{
-				"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/phonenumber",
-				"core/timezone", "core/upstream", "core/jsonread",
+				"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/parallel",
+				"core/phonenumber", "core/timezone", "core/upstream", "core/jsonread",
 			},
 			Tests: conformance(),
 			Why: "An adapter sees what it implements and the client it calls with: no other adapter, store, " +
@@ -122,6 +122,10 @@ func Walls() []Wall {
 		{
 			Folder: "core/budget", Tests: []string{"core/store/storetest", "core/store"},
 			Why: "Limits of all replicas together: what they limit is not known here.",
+		},
+		{
+			Folder: "core/parallel", May: []string{"core/telemetry"},
+			Why: "Functions side by side: what they do is not known here.",
 		},
 		{Folder: "core/fair", Why: "Turns among tenants: nothing else is known of them."},
 		{Folder: "core/timezone", Why: "The names of time zones, and what their clocks show."},
@@ -316,9 +320,9 @@ func Walls() []Wall {
 			Folder: "core/service",
 			May: []string{
 				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/guard",
-				"core/journal", "core/language", "core/normalize", "core/pause", "core/phonenumber", "core/record",
-				"core/singleflight", "core/slots", "core/speech", "core/spelling", "core/store", "core/apikey",
-				"core/connection", "core/tenant",
+				"core/journal", "core/language", "core/normalize", "core/parallel", "core/pause", "core/phonenumber",
+				"core/record", "core/singleflight", "core/slots", "core/speech", "core/spelling", "core/store",
+				"core/apikey", "core/connection", "core/tenant",
 			},
 			Tests: []string{"core/**"},
 			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",
@@ -369,7 +373,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/agents",
 			May: []string{
-				"core/api", "core/apikey", "core/audit", "core/fault", "core/jsonread", "core/phonenumber", "core/toolcall",
+				"core/api", "core/apikey", "core/audit", "core/fault", "core/jsonread", "core/parallel",
+				"core/phonenumber", "core/toolcall",
 			},
 			Tests: []string{"core/**"}, Why: "The shapes in which voice platforms call tools.",
 		},
@@ -471,6 +476,10 @@ func Reservations() []Reserved {
 		{
 			Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"},
 			Why: "Drivers never retry.",
+		},
+		{
+			Package: "golang.org/x/sync/errgroup", For: []string{"core/apply", "core/journal", "core/parallel"},
+			Why: "Beside a request, core/parallel passes a panic on, which would end the process.",
 		},
 		{Package: "golang.org/x/crypto/", For: []string{"core/certificate"}, Why: "One ACME client."},
 		{Package: "golang.org/x/oauth2", For: []string{"core/oauth", "core/signin"},

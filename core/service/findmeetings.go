@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/language"
 	"frontdesk/core/normalize"
+	"frontdesk/core/parallel"
 	"frontdesk/core/record"
 	"frontdesk/core/speech"
 	"frontdesk/core/store"
@@ -242,7 +241,7 @@ func (c calendarClient) bookedHere(
 ) (err error) {
 	rows := slices.Collect(maps.Values(booked))
 	events, errs := make([][]calendar.Event, len(rows)), make([]error, len(rows))
-	var group errgroup.Group
+	group := parallel.New()
 	group.SetLimit(listConcurrency)
 	for i, m := range rows {
 		group.Go(func() error {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
+	"frontdesk/core/slots"
 )
 
 func (a *calendarAccount) fill(calendarID string, n int) {
@@ -131,6 +133,29 @@ func TestListFailsAsAWhole(t *testing.T) {
 			t.Errorf("a part of the list is answered: %v", answer)
 		}
 	}
+}
+
+// panickingDriver has a defect that the events of one calendar meet.
+type panickingDriver struct{ *calendarDriver }
+
+func (d panickingDriver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
+	if q.CalendarID == "side" {
+		panic("defect")
+	}
+	return d.calendarDriver.Events(ctx, q)
+}
+
+// Several calendars are read in goroutines beside that of the call, in which nobody else could recover a panic.
+func TestADriverThatPanicsInOneOfSeveralCalendarsEndsNoProcess(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.instead = panickingDriver{&calendarDriver{w.meetings, p}}
+	_, err := p.Calendar.List(background, c, window(t, "main", "side"))
+	wantReason(t, err, fault.Internal, fault.ReasonInternal)
+	_, err = p.Calendar.FindSlots(background, c, askSlots(t, func(in *FindSlots) {
+		in.CalendarIDs, in.Availability = []string{"main", "side"}, slots.Any
+	}))
+	wantReason(t, err, fault.Internal, fault.ReasonInternal)
 }
 
 func TestListHoldsAtMostTwoThousandFiveHundredEvents(t *testing.T) {

@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/store"
 )
 
@@ -351,7 +350,7 @@ func (c calendarClient) elsewhere(
 	// One call of the guard's, however many calendars there are.
 	events, err := ask(ctx, c.endpoint, read("read-event"), func(ctx context.Context) ([]calendar.Event, error) {
 		events := make([]calendar.Event, len(others))
-		group, ctx := errgroup.WithContext(ctx)
+		group, ctx := parallel.WithContext(ctx)
 		group.SetLimit(listConcurrency)
 		for i, other := range others {
 			group.Go(func() (err error) {

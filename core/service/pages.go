@@ -8,10 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 )
 
 const (
@@ -235,7 +234,7 @@ func eachPage(
 		pages[0] = page
 		return pages, err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := parallel.WithContext(ctx)
 	group.SetLimit(listConcurrency)
 	for i, q := range queries {
 		group.Go(func() (err error) {
@@ -327,7 +326,7 @@ func tryEachPage(
 	read func(context.Context, calendar.Query) (calendar.Page, error),
 ) []pageRead {
 	got := make([]pageRead, len(queries))
-	var group errgroup.Group
+	group := parallel.New()
 	group.SetLimit(listConcurrency)
 	for i, q := range queries {
 		group.Go(func() error {

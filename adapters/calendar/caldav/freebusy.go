@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 )
 
 // calendarsAtOnce is how many calendars are read at one time: those of an office in one round. Radicale
@@ -34,7 +33,7 @@ func (d *driver) FreeBusy(
 	readings := make([]calendar.Reading, len(calendarIDs))
 	reading, cancel := calendar.ReadingTime(ctx, len(calendarIDs))
 	defer cancel()
-	group, each := errgroup.WithContext(reading)
+	group, each := parallel.WithContext(reading)
 	group.SetLimit(calendarsAtOnce)
 	for i, id := range calendarIDs {
 		group.Go(func() error {

@@ -16,11 +16,10 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/upstream"
 )
 
@@ -161,7 +160,7 @@ func (d *driver) found(
 	objects, errs := make([]*object, len(places)), make([]error, len(places))
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	var group errgroup.Group
+	group := parallel.New()
 	group.SetLimit(calendarsAtOnce)
 	for i := range places {
 		group.Go(func() error {

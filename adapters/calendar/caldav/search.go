@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/upstream"
 )
 
@@ -62,7 +61,7 @@ func (d *driver) search(
 	var inRange []resource
 	var series *seriesSet
 	var examined bool
-	group, both := errgroup.WithContext(ctx)
+	group, both := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
 		inRange, err = d.report(both, a, target, filter)
 		return err

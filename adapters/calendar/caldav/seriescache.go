@@ -12,10 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 )
 
 // seriesSet holds every series of one calendar as of a sync token (RFC 6578). It is immutable once built.
@@ -167,7 +166,7 @@ var recurringFilters = []string{
 func (d *driver) examine(ctx context.Context, a *account, target calendarCollection) (*seriesSet, error) {
 	set := &seriesSet{token: target.syncToken, objects: map[string]resource{}, examined: d.now()}
 	found, refused := make([][]resource, len(recurringFilters)), make([]bool, len(recurringFilters))
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := parallel.WithContext(ctx)
 	for i, filter := range recurringFilters {
 		group.Go(func() (err error) {
 			found[i], err = d.report(ctx, a, target, filter)

@@ -10,10 +10,9 @@ import (
 	gcal "google.golang.org/api/calendar/v3"
 	"google.golang.org/api/googleapi"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/timezone"
 	"frontdesk/core/upstream"
 )
@@ -159,7 +158,7 @@ func (d *driver) busyByEvents(
 	readings := make([]calendar.Reading, len(calendarIDs))
 	reading, cancel := calendar.ReadingTime(ctx, len(calendarIDs))
 	defer cancel()
-	var group errgroup.Group
+	group := parallel.New()
 	group.SetLimit(atOnce)
 	for i, id := range calendarIDs {
 		group.Go(func() error {

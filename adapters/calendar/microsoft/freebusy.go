@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
+	"frontdesk/core/parallel"
 )
 
 // busyFields are the fields that tell whether an event takes time, and when.
@@ -112,7 +111,7 @@ func (d *driver) readTogether(ctx context.Context, views []*busyView, span calen
 // readEach reads the pages that are left of each view by requests of its own, of several views at a time. Each has
 // that share of the time that is left when its turn comes; if it is not all, it may be read again.
 func (d *driver) readEach(ctx context.Context, views []*busyView, span calendar.Span, share float64) {
-	var group errgroup.Group
+	group := parallel.New()
 	group.SetLimit(atOnce)
 	for _, v := range views {
 		group.Go(func() error {

@@ -8,10 +8,9 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/upstream"
 )
@@ -44,7 +43,7 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 func (d *driver) byPhone(ctx context.Context, n phonenumber.Number) ([]contact, crm.Contacts, error) {
 	fields := []string{"phone", "mobile"}
 	pages, errs := make([]contactsAnswer, len(fields)), make([]error, len(fields))
-	var group errgroup.Group
+	group := parallel.New()
 	for i, field := range fields {
 		group.Go(func() error {
 			errs[i] = d.get(ctx, "/search/contacts", url.Values{"query": {numberQuery(field, n)}}, &pages[i])
@@ -113,7 +112,7 @@ func (d *driver) companies(ctx context.Context, of []contact) map[int64]string {
 		}
 	}
 	read := make([]company, len(ids))
-	var group errgroup.Group
+	group := parallel.New()
 	for i, id := range ids {
 		group.Go(func() error {
 			if d.get(ctx, "/companies/"+strconv.FormatInt(id, 10), nil, &read[i]) != nil {

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/upstream"
 )
@@ -68,10 +68,13 @@ func (d *driver) byPhone(ctx context.Context, q crm.ContactQuery) (crm.Contacts,
 	var recent []contact
 	var moreRecent bool
 	var recentErr error
-	var beside sync.WaitGroup
-	beside.Go(func() { recent, moreRecent, recentErr = d.changedLately(ctx, q.Phone) })
+	beside := parallel.New()
+	beside.Go(func() error {
+		recent, moreRecent, recentErr = d.changedLately(ctx, q.Phone)
+		return nil
+	})
 	known, knownErr := d.search(ctx, q.Phone)
-	beside.Wait()
+	_ = beside.Wait() // the error is in recentErr
 	failed := slices.DeleteFunc([]error{knownErr, recentErr}, func(err error) bool { return err == nil })
 	if len(failed) == 2 {
 		return crm.Contacts{}, failed[0]

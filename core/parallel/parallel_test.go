@@ -1,0 +1,50 @@
+package parallel_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/core/parallel"
+	"frontdesk/core/telemetry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestAPanicIsPassedOnToWhoWaits(t *testing.T) {
+	group, ctx := parallel.WithContext(t.Context())
+	group.Go(func() error { return panics(nil) })
+	group.Go(func() error { // ends with the other
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	defer func() {
+		told := telemetry.Panic(recover())
+		for _, want := range []string{"index out of range", "parallel_test.panics"} {
+			if !strings.Contains(told, want) {
+				t.Errorf("%q is not in what is logged: %s", want, told)
+			}
+		}
+	}()
+	t.Errorf("whoever waits goes on, with the error %v", group.Wait())
+}
+
+func panics(none []int) error {
+	_ = none[len(none)]
+	return nil
+}
+
+func TestTheFirstErrorIsReturned(t *testing.T) {
+	group := parallel.New()
+	group.SetLimit(1)
+	failed := errors.New("failed")
+	for _, err := range []error{nil, failed, errors.New("another")} {
+		group.Go(func() error { return err })
+	}
+	if err := group.Wait(); !errors.Is(err, failed) {
+		t.Errorf("got %v", err)
+	}
+}
