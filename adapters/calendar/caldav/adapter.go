@@ -52,16 +52,19 @@ type settings struct {
 
 // Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
+	all := newSeriesMemory()
 	return adapter.Calendar(adapter.Declaration{
 		Name:  name,
 		Title: "CalDAV",
 		Help: "Calendars of Nextcloud, iCloud, Fastmail, Radicale and any other CalDAV server. Needs the " +
 			"server's address, a user name and an (app) password.",
 		Auth: adapter.Auth{Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "url"},
-	}, open)
+	}, func(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
+		return open(s, env, all)
+	})
 }
 
-func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
+func open(s settings, env adapter.Environment, all *seriesMemory) (calendar.Driver, error) {
 	base, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, misconfigured("has an address that cannot be read")
@@ -77,5 +80,6 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 	}
 	return &driver{
 		settings: s, base: base, http: env.HTTP, zone: zone, now: env.Now, discovering: make(chan struct{}, 1),
+		series: seriesCache{all: all},
 	}, nil
 }

@@ -91,7 +91,7 @@ func (d *driver) search(
 		}
 		series = series.with(objects)
 	}
-	d.series.put(target.ID, series)
+	d.series.put(target.ID, series, d.now())
 	if found, err = series.join(objects); err != nil {
 		release()
 		return nil, nil, err

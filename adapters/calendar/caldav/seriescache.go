@@ -25,28 +25,22 @@ type seriesSet struct {
 	trusted  bool      // the server rejects filters by property, so its time range has to be trusted
 }
 
-// seriesCache keeps the series of each calendar, by the calendar's id.
+// seriesCache keeps the series of an account's calendars, by their ids.
 type seriesCache struct {
+	all *seriesMemory // which has the sets of all accounts
+
 	mu      sync.Mutex
-	sets    map[string]*seriesSet
 	refused map[string]string // the token from which a calendar could not be synchronized
 	first   map[string]chan struct{}
 }
 
 const (
 	examineAgain    = time.Hour // bounds how long a change that a synchronization omits stays unnoticed
-	maxSeriesBytes  = 8 << 20   // of one calendar
 	maxSyncMultiget = 200
 )
 
 func (c *seriesCache) get(calendarID string, now time.Time) *seriesSet {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	set := c.sets[calendarID]
-	if set == nil || now.Sub(set.examined) >= examineAgain {
-		return nil
-	}
-	return set
+	return c.all.get(seriesKey{c, calendarID}, now)
 }
 
 // mayKeep reports whether a set with the token would be stored, unless it is too large.
@@ -80,29 +74,23 @@ func (c *seriesCache) end(calendarID string) {
 
 // put stores a set if it is trusted, or if it has a token that the server has not refused and is not too
 // large. Otherwise it removes the calendar's set.
-func (c *seriesCache) put(calendarID string, set *seriesSet) {
-	size := 0
-	for _, r := range set.objects {
-		size += len(r.data)
-	}
+func (c *seriesCache) put(calendarID string, set *seriesSet, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	current := set.token != "" && set.token != c.refused[calendarID] && size <= maxSeriesBytes
+	key := seriesKey{c, calendarID}
+	current := set.token != "" && set.token != c.refused[calendarID] && set.bytes() <= maxSeriesBytes
 	if !current && !set.trusted {
-		delete(c.sets, calendarID)
+		c.all.drop(key)
 		return
 	}
-	if c.sets == nil {
-		c.sets = map[string]*seriesSet{}
-	}
-	c.sets[calendarID] = set
+	c.all.put(key, set, now)
 }
 
 // refuse records that a calendar cannot be synchronized from a token. Another token is tried again.
 func (c *seriesCache) refuse(calendarID, token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.sets, calendarID)
+	c.all.drop(seriesKey{c, calendarID})
 	if c.refused == nil {
 		c.refused = map[string]string{}
 	}
@@ -139,7 +127,7 @@ func (d *driver) seriesOf(
 		d.series.refuse(target.ID, target.syncToken)
 	}
 	if set, err = d.examine(ctx, a, target); err == nil {
-		d.series.put(target.ID, set)
+		d.series.put(target.ID, set, d.now())
 	}
 	return set, true, err
 }

@@ -1,0 +1,45 @@
+package caldav
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestSeriesOfAllAccountsTakeBoundedMemory(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 5, 3, 12, 0, 0, 0, time.UTC)
+	of := func(size int) *seriesSet {
+		return &seriesSet{token: "1", examined: now, objects: map[string]resource{"a": {data: make([]byte, size)}}}
+	}
+	big := of(4 << 20)
+	all := newSeriesMemory()
+	quiet, greedy := &seriesCache{all: all}, &seriesCache{all: all}
+	quiet.put("a", of(100), now)
+	kept := 0
+	for i := range 1000 {
+		greedy.put(strconv.Itoa(i), big, now)
+	}
+	for i := range 1000 {
+		if greedy.get(strconv.Itoa(i), now) != nil {
+			kept++
+		}
+	}
+	if most := maxAccountSeriesBytes / big.bytes(); kept != most || greedy.get("999", now) == nil {
+		t.Errorf("%d calendars of one account are kept, want the last %d", kept, most)
+	}
+	if quiet.get("a", now) == nil {
+		t.Error("the account of another is dropped")
+	}
+	for range 100 {
+		(&seriesCache{all: all}).put("a", big, now)
+	}
+	if all.bytes > maxAllSeriesBytes || all.bytes < maxAllSeriesBytes/2 {
+		t.Errorf("all take %d MiB", all.bytes>>20)
+	}
+	now = now.Add(examineAgain) // from then on, a set is of no use
+	quiet.put("b", of(100), now)
+	if len(all.sets) != 1 || len(all.of) != 1 || all.bytes != of(100).bytes() || all.order.Len() != 1 {
+		t.Errorf("an hour later, %d sets of %d accounts take %d bytes", len(all.sets), len(all.of), all.bytes)
+	}
+}
