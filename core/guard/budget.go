@@ -48,14 +48,17 @@ func (b *budget) retry(now time.Time) bool {
 	return true
 }
 
-// at returns the index of the bucket for now, after clearing the buckets that have expired.
+// at returns the index of the bucket for now, after clearing the buckets that have expired. If the clock was set back,
+// all have: otherwise none would until the clock shows that time again.
 func (b *budget) at(now time.Time) int {
 	second := now.UnixNano() / int64(budgetBucket)
-	if second > b.newest {
-		for s := max(b.newest+1, second-budgetBuckets+1); s <= second; s++ {
-			b.firsts[s%budgetBuckets], b.retries[s%budgetBuckets] = 0, 0
-		}
-		b.newest = second
+	from := second - budgetBuckets + 1
+	if wasSetBack := second < b.newest-1; !wasSetBack {
+		from = max(from, b.newest+1)
+	}
+	for s := from; s <= second; s++ {
+		b.newest = s
+		b.firsts[s%budgetBuckets], b.retries[s%budgetBuckets] = 0, 0
 	}
 	return int(b.newest % budgetBuckets)
 }

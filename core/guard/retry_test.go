@@ -212,11 +212,21 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%d allowed", allowed)
 		}
 	})
-	t.Run("a clock that steps back does no harm", func(t *testing.T) {
+	t.Run("what comes a moment late counts as the last", func(t *testing.T) {
 		b := &budget{ratio: 0.1, minimum: 1}
 		b.first(at(100))
-		if !b.retry(at(50)) || b.retry(at(101)) {
+		if !b.retry(at(99.5)) || b.retry(at(101)) {
 			t.Error("counted wrongly")
+		}
+	})
+	t.Run("a clock that is set back holds up no retry", func(t *testing.T) {
+		b := &budget{ratio: 0.1, minimum: 1}
+		b.retry(at(3600))
+		if !b.retry(at(0)) || !b.retry(at(10)) {
+			t.Error("denied though the window has passed")
+		}
+		if b.retry(at(15)) {
+			t.Error("a second within ten seconds")
 		}
 	})
 }
