@@ -459,3 +459,39 @@ func TestAnIdleReplicaAsksForNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestWithoutALedgerNothingIsLeftOfPermits: connections come and go for as long as the process runs.
+func TestWithoutALedgerNothingIsLeftOfPermits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{})
+		defer b.Close()
+		for i := range 100 {
+			l := Limit{Name: fmt.Sprint("calls:", i), Units: 1, Rest: time.Duration(i%2) * time.Second}
+			release, err := b.Acquire(t.Context(), l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, taken := b.TryAcquire(l); taken {
+				t.Fatal("a second permit of one")
+			}
+			var next sync.WaitGroup
+			next.Go(func() {
+				release, err := b.Acquire(t.Context(), l)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				release()
+			})
+			synctest.Wait()
+			release()
+			next.Wait()
+		}
+		time.Sleep(2 * time.Second)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if len(b.hands) != 0 {
+			t.Errorf("%d limits are kept that nobody uses", len(b.hands))
+		}
+	})
+}

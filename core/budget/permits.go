@@ -104,6 +104,9 @@ func (b *Budgets) free(h *hand) {
 		b.kick(h)
 	}
 	b.serve(h)
+	if b.opts.Ledger == nil && h.inUse == 0 { // with a ledger, lease drops it
+		delete(b.hands, h.limit.Name)
+	}
 }
 
 // serve gives permits in hand to those who wait, in the order in which they came. The caller holds b.mu.
