@@ -2,8 +2,10 @@ package oauth
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -14,8 +16,11 @@ import (
 type bulkhead struct {
 	key          string
 	slots        *semaphore.Weighted
-	users        int         // number of redeems that hold or wait for a permit; guarded by TokenSource.mu
 	unresponsive atomic.Bool // the last redeem got no response
+
+	// Guarded by TokenSource.mu:
+	users int       // number of redeems that hold or wait for a permit
+	left  time.Time // by the last of them
 }
 
 // Five redeems at a time run at one host, or two if it does not respond. A tenant has six at a time: a host
@@ -127,10 +132,21 @@ func (s *TokenSource) unref(p *permit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range []*bulkhead{p.host, p.tenant} {
+		b.left = s.options.Now()
 		if b.users--; b.users == 0 && !b.unresponsive.Load() {
 			delete(s.bulkheads, b.key)
 		}
 	}
+}
+
+// dropBulkheads drops those that nobody has used for longer than a redeem that is due is put off.
+func (s *TokenSource) dropBulkheads() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.options.Now()
+	maps.DeleteFunc(s.bulkheads, func(_ string, b *bulkhead) bool {
+		return b.users == 0 && now.Sub(b.left) > 2*s.limits.MaxBackoff
+	})
 }
 
 func hostOf(tokenURL string) string {

@@ -15,6 +15,7 @@ func (s *TokenSource) Run(ctx context.Context) {
 	for {
 		s.sweep(ctx)
 		s.cache.purge(s.options.Now())
+		s.dropBulkheads()
 		if pause.For(ctx, jitter(s.limits.Poll)) != nil {
 			return
 		}

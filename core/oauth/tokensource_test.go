@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -640,6 +641,45 @@ func TestATenantWhoseHostsHangLeavesTurnsToOthers(t *testing.T) {
 			h.t.Errorf("a neighbour has its token after %s: %v", time.Since(began), err)
 		}
 		calls.Wait()
+	})
+}
+
+// TestNothingIsLeftOfHostsThatNeverAnswered: tenants name them, and a removed connection asks its own no more.
+func TestNothingIsLeftOfHostsThatNeverAnswered(t *testing.T) {
+	t.Parallel()
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
+		credentials := source.options.Credentials
+		source.options.Credentials = func(ctx context.Context, tenantID, connectionID string) (Credentials, error) {
+			c, err := credentials(ctx, tenantID, connectionID)
+			c.Client.Grant.TokenURL = "https://" + connectionID + ".example/token"
+			return c, err
+		}
+		h.through(func(string, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
+			return nil, io.ErrUnexpectedEOF
+		})
+		remembered := func() int {
+			source.mu.Lock()
+			defer source.mu.Unlock()
+			return len(source.bulkheads)
+		}
+		for i := range 5 {
+			h.connect(name(i))
+			if _, err := source.Token(h.t.Context(), tenantID, name(i)); err == nil {
+				h.t.Fatal("no error")
+			}
+			if err := h.store.DeleteConnection(h.t.Context(), tenantID, name(i)); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		if remembered() == 0 {
+			h.t.Error("nothing is remembered of hosts that have just failed")
+		}
+		h.run(source)
+		time.Sleep(3 * source.limits.MaxBackoff)
+		if n := remembered(); n != 0 {
+			h.t.Errorf("%d hosts and tenants are remembered", n)
+		}
 	})
 }
 
