@@ -424,6 +424,35 @@ func TestJiraFollowsAMovedIssue(t *testing.T) {
 	}
 }
 
+// To an API token that has expired, Jira answers as to nobody, with what nobody may see, and says so in a header alone
+// (github.com/MrRefactoring/jira.js/issues/418). That is neither a ticket that is missing nor a caller without tickets.
+func TestJiraTellsOfAnExpiredTokenInAHeader(t *testing.T) {
+	t.Parallel()
+	d, server := jiraServiceManagement().open(t)
+	server.with(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Seraph-LoginReason", "AUTHENTICATED_FAILED")
+		switch jql := r.URL.Query().Get("jql"); {
+		case strings.HasPrefix(jql, "reporter"):
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"errorMessages":["The value 'qm:1' does not exist for the field 'reporter'."]}`)
+		case jql != "":
+			io.WriteString(w, `{"issues":[],"isLast":true}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, `{"errorMessages":["Issue does not exist or you do not have permission to see it."]}`)
+		}
+	})
+	_, got := d.ByNumber(t.Context(), "SD-1")
+	_, open := d.(crm.ContactFinder).OpenTickets(t.Context(), "qm:1", 5)
+	_, found := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1", Until: time.Now().Add(-time.Hour)})
+	for what, err := range map[string]error{"get": got, "open tickets": open, "find": found} {
+		if !errors.Is(err, fault.Disconnected) {
+			t.Errorf("%s: %v", what, wrong(err))
+		}
+	}
+}
+
 // The labels of new tickets can be the connection's own. They are told then, and those of others by Zammad's names.
 func TestZammadTellsTheLabelsOfTheConnection(t *testing.T) {
 	t.Parallel()
