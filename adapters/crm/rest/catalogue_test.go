@@ -482,6 +482,34 @@ func TestZammadTellsTheLabelsOfTheConnection(t *testing.T) {
 	}
 }
 
+// A merge leaves the case that was merged, canceled, with the other one's id. That one is what the caller asks about. It
+// may be one that the connection's user does not see.
+func TestDynamicsFollowsAMergedCase(t *testing.T) {
+	t.Parallel()
+	d, server := dynamics365().open(t)
+	var made []crm.Ticket
+	for _, key := range []string{"k1", "k2"} {
+		opened, err := d.Create(t.Context(), crm.NewTicket{Key: key, Subject: "Leaks"})
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		made = append(made, opened)
+	}
+	merged := server.v.one("incident", "id", made[0].ID)
+	for master, want := range map[string]crm.Ticket{
+		made[1].ID:                             {ID: made[1].ID, Number: made[1].Number, Status: "In Progress"},
+		"a0b1c2d3-0000-0000-0000-000000000098": {ID: made[0].ID, Number: made[0].Number, Status: "Merged"},
+	} {
+		server.v.mu.Lock()
+		merged["reason"], merged["master"] = 2000, master
+		server.v.mu.Unlock()
+		got, err := d.ByNumber(t.Context(), made[0].Number)
+		if err != nil || got.ID != want.ID || got.Number != want.Number || got.Status != want.Status {
+			t.Errorf("got %+v, %v", got, wrong(err))
+		}
+	}
+}
+
 // An environment may have other priorities than new tickets get. They are told by the names that Dynamics has for them.
 func TestDynamicsTellsPrioritiesThatTheVocabularyLacks(t *testing.T) {
 	t.Parallel()

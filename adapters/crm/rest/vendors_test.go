@@ -751,17 +751,19 @@ func pipedrive() *system {
 
 func dynamics365() *system {
 	guid := func(n any) string { return fmt.Sprintf("a0b1c2d3-0000-0000-0000-%012x", whole(n)) }
-	reasons := map[int]string{1: "In Progress", 2: "On Hold", 3: "Waiting for Details", 4: "Researching", 5: "Problem Solved"}
+	reasons := map[int]string{1: "In Progress", 2: "On Hold", 3: "Waiting for Details", 4: "Researching", 5: "Problem Solved",
+		2000: "Merged"}
 	priorities := map[int]string{1: "High", 2: "Normal", 3: "Low"}
 	const formatted, logical = "@OData.Community.Display.V1.FormattedValue", "@Microsoft.Dynamics.CRM.lookuplogicalname"
 	ticket := func(o object) any {
 		reason := whole(o["reason"])
 		return object{"@odata.etag": `W/"1"`, "incidentid": o["id"], "ticketnumber": o["number"], "title": o["title"],
-			"description": o["description"], "statecode": map[bool]int{true: 1, false: 0}[reason == 5], "statuscode": reason,
+			"description": o["description"], "statecode": map[int]int{5: 1, 2000: 2}[reason], "statuscode": reason,
 			"statuscode" + formatted: reasons[reason], "prioritycode": o["priority"],
 			"prioritycode" + formatted: priorities[whole(o["priority"])], "createdon": stamp(o["created"]),
 			"modifiedon": stamp(o["updated"]), "_ownerid_value": o["owner"], "_customerid_value": o["customer"],
-			"_customerid_value" + logical: o["customer_is"], "_primarycontactid_value": o["primary"]}
+			"_customerid_value" + logical: o["customer_is"], "_primarycontactid_value": o["primary"],
+			"_masterid_value": o["master"]}
 	}
 	gone := object{"error": object{"code": "0x80040217", "message": "Entity 'x' With Id = y Does Not Exist"}}
 	row := func(path, kind, member string) route {
@@ -840,13 +842,17 @@ func dynamics365() *system {
 				do: func(v *vendor, q ask) (int, any) {
 					filter := q.query.Get("$filter")
 					byNumber := literal.FindStringSubmatch(filter)
+					id, byID := strings.CutPrefix(filter, "incidentid eq ")
 					of := regexp.MustCompile(`\A\(_customerid_value eq ([0-9a-f-]{36}) or _primarycontactid_value eq ([0-9a-f-]{36})\) and statecode eq 0\z`).
 						FindStringSubmatch(filter)
 					found := shown(v.where("incident", func(o object) bool {
 						if byNumber != nil {
 							return byNumber[1] == "ticketnumber" && o["number"] == byNumber[2]
 						}
-						return of != nil && whole(o["reason"]) != 5 && (o["customer"] == of[1] || o["primary"] == of[2])
+						if byID {
+							return o["id"] == id
+						}
+						return of != nil && whole(o["reason"]) < 5 && (o["customer"] == of[1] || o["primary"] == of[2])
 					}), ticket)
 					return 200, object{"value": found[:min(len(found), whole(q.query.Get("$top")))]}
 				}},
