@@ -51,6 +51,7 @@ type route struct {
 	query        string // the documented parameters that may be sent, separated by spaces
 	body         string // the documented members of the body, as a.b; "!" marks a required one
 	headers      string // headers that must be sent
+	rare         bool   // the contract's suite has nothing that needs it, but another test
 	do           func(v *vendor, q ask) (int, any)
 }
 

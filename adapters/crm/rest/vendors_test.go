@@ -171,6 +171,14 @@ func zammad() *system {
 					return 200, found[:min(len(found), whole(q.query.Get("limit")))]
 				}},
 			showing("/api/v1/tickets/{id}", "ticket", "expand", gone, ticket),
+			{method: "GET", path: "/api/v1/links", query: "link_object link_object_value", rare: true,
+				do: func(v *vendor, q ask) (int, any) {
+					links := []any{object{"link_type": "normal", "link_object": "Ticket", "link_object_value": 1}}
+					if into := v.one("ticket", "id", q.query.Get("link_object_value"))["into"]; into != nil {
+						links = append(links, object{"link_type": "parent", "link_object": "Ticket", "link_object_value": into})
+					}
+					return 200, object{"links": links, "assets": object{}}
+				}},
 			{method: "GET", path: "/api/v1/ticket_articles/by_ticket/{id}", do: func(v *vendor, q ask) (int, any) {
 				return 200, shown(v.where("article", func(o object) bool { return fmt.Sprint(o["ticket"]) == q.vars["id"] }),
 					func(o object) any {
