@@ -445,6 +445,7 @@ func TestAnswersToAWrite(t *testing.T) {
 			`{"compositeResponse":[{"httpStatusCode":400,"body":[{"errorCode":"PROCESSING_HALTED"}]},{"httpStatusCode":400,"body":[{"errorCode":"QUERY_TIMEOUT"}]}]}`, fault.Timeout},
 		{"a field for keys that is not marked so", failedPart(404, "NOT_FOUND"), fault.Unsupported},
 		{"a locked record", failedPart(400, "UNABLE_TO_LOCK_ROW"), fault.Unavailable},
+		{"maintenance", failedPart(400, "INSERT_UPDATE_DELETE_NOT_ALLOWED_DURING_MAINTENANCE"), fault.Unavailable},
 		{"a limit", failedPart(403, "REQUEST_LIMIT_EXCEEDED"), fault.RateLimited},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -455,7 +456,8 @@ func TestAnswersToAWrite(t *testing.T) {
 			}
 			s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, c.body) }))
 			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe"})
-			if f := fault.From(err); f == nil || f.Code != c.code || f.Unsent != (c.rule == "a locked record") ||
+			undone := c.rule == "a locked record" || c.rule == "maintenance"
+			if f := fault.From(err); f == nil || f.Code != c.code || f.Unsent != undone ||
 				strings.Contains(f.Detail, "secret words") {
 				t.Errorf("got %v, want %s", err, c.code)
 			}

@@ -173,6 +173,11 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 		// call was undone, and a retry succeeds once the other change is made.
 		return fault.Unacted(plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"Salesforce was busy with another change of a record that the ticket belongs to. Try again."))
+	case "INSERT_UPDATE_DELETE_NOT_ALLOWED_DURING_MAINTENANCE":
+		// Planned maintenance, such as the switch to another site, leaves an organisation read-only for a while
+		// ("Read-Only Mode", Salesforce Help).
+		return fault.Unacted(plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"Salesforce takes no changes at the moment, because of its maintenance. Try again later."))
 	case "STORAGE_LIMIT_EXCEEDED":
 		return plain.Restate(fault.Exhausted, fault.ReasonStorageFull,
 			"The Salesforce organisation has no room left for cases.")

@@ -26,6 +26,8 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 		{"INVALID_QUERY_LOCATOR", nil, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
 		{"QUERY_TIMEOUT", nil, fault.Timeout, fault.ReasonDeadlineExceeded, nil},
 		{"UNABLE_TO_LOCK_ROW", nil, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
+		{"INSERT_UPDATE_DELETE_NOT_ALLOWED_DURING_MAINTENANCE", nil, fault.Unavailable,
+			fault.ReasonProviderUnavailable, nil},
 		{"STORAGE_LIMIT_EXCEEDED", nil, fault.Exhausted, fault.ReasonStorageFull, nil},
 		{"DUPLICATE_VALUE", []string{"Frontdesk_Key__c"}, fault.Conflict, fault.ReasonProviderConflict, nil},
 		{"DUPLICATES_DETECTED", nil, fault.Conflict, fault.ReasonProviderConflict, nil},
