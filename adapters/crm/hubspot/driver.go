@@ -3,6 +3,7 @@ package hubspot
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -166,9 +167,9 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	if !isID(number) {
 		return crm.Ticket{}, noTicket()
 	}
-	t, err := d.read(ctx, number, "")
+	t, err := d.read(ctx, number, nil)
 	if err == nil && t.ID != number {
-		return d.read(ctx, t.ID, "")
+		return d.read(ctx, t.ID, nil)
 	}
 	return t, err
 }
@@ -176,12 +177,10 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 // ByID implements crm.IDFinder.
 func (d *driver) ByID(ctx context.Context, id string) (crm.Ticket, error) { return d.ByNumber(ctx, id) }
 
-// read returns a ticket by its id, or by the value of a property that is unique.
-func (d *driver) read(ctx context.Context, id, idProperty string) (crm.Ticket, error) {
+// read returns a ticket by its id, or, with more parameters, by the value of a property that is unique.
+func (d *driver) read(ctx context.Context, id string, more url.Values) (crm.Ticket, error) {
 	query := url.Values{"properties": {strings.Join(wanted, ",")}, "associations": {"contacts,companies"}}
-	if idProperty != "" {
-		query.Set("idProperty", idProperty)
-	}
+	maps.Copy(query, more)
 	var r record
 	if err := d.get(ctx, d.objects()+"/"+url.PathEscape(id), query, &r); err != nil {
 		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
@@ -237,12 +236,19 @@ func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error)
 	return first, lookErr
 }
 
-// Find implements crm.Finder.
+// Find implements crm.Finder. What was deleted since was created, too: it is in the recycling bin, of which HubSpot
+// tells only where that is asked for (developers.hubspot.com/docs/api-reference/latest/crm/objects/tickets,
+// "Retrieve a ticket", archived).
 func (k *keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err := k.fit(ctx); err != nil {
 		return crm.Ticket{}, err
 	}
-	found, err := k.read(ctx, t.Key, k.property)
+	by := url.Values{"idProperty": {k.property}}
+	found, err := k.read(ctx, t.Key, by)
+	if errors.Is(err, fault.NotFound) {
+		by.Set("archived", "true")
+		found, err = k.read(ctx, t.Key, by)
+	}
 	return asSent(t, found), err
 }
 

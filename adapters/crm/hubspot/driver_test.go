@@ -511,6 +511,23 @@ func TestARepeatedCreateLeavesWhatAnAgentDid(t *testing.T) {
 	}
 }
 
+// Somebody may have deleted the ticket before its call is repeated. By its number, there is none.
+func TestATicketOfAKeyIsFoundInTheRecyclingBin(t *testing.T) {
+	s := serve(t, fake.Options{Unique: []string{key}})
+	d := s.driver(t, "key_property="+key)
+	first := create(t, d, crm.NewTicket{Key: "k1"})
+	if err := s.Archive(first.ID); err != nil {
+		t.Fatal(err)
+	}
+	found, err := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k1"})
+	if err != nil || found.ID != first.ID {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if got, err := d.ByNumber(t.Context(), first.Number); !errors.Is(err, fault.NotFound) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestWhatWasJustMadeIsFoundThoughSearchLags(t *testing.T) {
 	s := serve(t, fake.Options{Unique: []string{key}, SearchLag: time.Hour})
 	d := s.driver(t, "key_property="+key)

@@ -94,6 +94,14 @@ func (s *Server) Merge(ticketID, into string) error {
 	})
 }
 
+// Archive moves a ticket to the recycling bin.
+func (s *Server) Archive(ticketID string) error {
+	return s.change(ticketID, func(t *ticket) error {
+		t.archived = true
+		return nil
+	})
+}
+
 func (s *Server) change(ticketID string, how func(*ticket) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -148,7 +148,7 @@ func (c call) searchTickets([]string) (any, *refusal) {
 		if refused != nil {
 			return nil, refused
 		}
-		if matches && c.isIndexed(t.created) {
+		if matches && !t.archived && c.isIndexed(t.created) {
 			results = append(results, c.shape(t, in.Properties, nil))
 		}
 	}

@@ -22,6 +22,7 @@ type ticket struct {
 	primary          bool // the company is the primary one
 	created, updated time.Time
 	mergedInto       string
+	archived         bool // in the recycling bin
 }
 
 // maxValueLength is the maximum length of a property's value
@@ -265,7 +266,8 @@ func (c call) associate(t *ticket, in creation) *refusal {
 func (c call) refuseTaken(t *ticket) *refusal {
 	for _, name := range c.options.Unique {
 		value := t.properties[name]
-		if value != "" && c.find(func(other *ticket) bool { return other.properties[name] == value }) != nil {
+		has := func(other *ticket) bool { return !other.archived && other.properties[name] == value }
+		if value != "" && c.find(has) != nil {
 			return invalidProperties([]any{map[string]any{
 				"isValid": false, "message": "propertyValue: already has that value " + name,
 				"error": "CONFLICTING_UNIQUE_VALUE", "name": name,
@@ -308,7 +310,10 @@ func (c call) read(parts []string) (any, *refusal) {
 	case !slices.Contains(c.options.Unique, by):
 		return nil, validation("Unable to look up by non-unique 0-5 property " + by)
 	}
-	found := c.find(func(t *ticket) bool { return by == "" && t.id == id || by != "" && t.properties[by] == id })
+	archived := c.query.Get("archived") == "true" // "Whether to return only results that have been archived"
+	found := c.find(func(t *ticket) bool {
+		return t.archived == archived && (by == "" && t.id == id || by != "" && t.properties[by] == id)
+	})
 	merged := found != nil && found.mergedInto != ""
 	if merged {
 		found = c.find(func(t *ticket) bool { return t.id == found.mergedInto })
@@ -377,7 +382,7 @@ func (s *Server) shape(t *ticket, names []string, associations map[string]any) m
 	}
 	answer := map[string]any{
 		"id": t.id, "properties": properties, "createdAt": stamp(t.created), "updatedAt": stamp(t.updated),
-		"archived": false, "url": fmt.Sprintf("https://app.hubspot.com/contacts/%d/record/0-5/%s", PortalID, t.id),
+		"archived": t.archived, "url": fmt.Sprintf("https://app.hubspot.com/contacts/%d/record/0-5/%s", PortalID, t.id),
 	}
 	if len(associations) > 0 {
 		answer["associations"] = associations
