@@ -32,6 +32,7 @@ func TestRefusalsOfAChange(t *testing.T) {
 		{"no such API any more", 410, 0, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"too many calls", 429, 20429, fault.RateLimited, fault.ReasonProviderRateLimited},
 		{"too many calls, without a code", 429, 0, fault.RateLimited, fault.ReasonProviderRateLimited},
+		{"an account that may not buy", 400, 22300, fault.Forbidden, fault.ReasonPermissionDenied},
 		{"a trial", 400, 10002, fault.Exhausted, fault.ReasonTrialLimit},
 		{"a trial's one number", 400, 21404, fault.Exhausted, fault.ReasonTrialLimit},
 		{"an address is missing", 400, 21631, fault.Conflict, fault.ReasonAddressRequired},
