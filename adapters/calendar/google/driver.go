@@ -294,7 +294,7 @@ func (d *driver) Change(
 		}
 		version = before.Etag
 		if c.Attendees != nil {
-			if before.AttendeesOmitted {
+			if before.AttendeesOmitted || len(*c.Attendees) > 0 && slices.ContainsFunc(before.Attendees, isNameless) {
 				return calendar.Event{}, guestsHidden()
 			}
 			patch.Attendees = mergeAttendees(before.Attendees, *c.Attendees)

@@ -297,21 +297,27 @@ func TestGuestsWhoStayKeepAllThatGoogleKnowsOfThem(t *testing.T) {
 }
 
 func TestAListOfGuestsThatIsNotWholeIsNotWrittenBack(t *testing.T) {
-	s := serve(t, fake.Options{})
-	_, err := s.Make(email, email, map[string]any{
-		"id": "crowded00", "start": clock(noon, "UTC"), "end": clock(noon.Add(time.Hour), "UTC"),
-		"attendeesOmitted": true, "attendees": []any{map[string]any{"email": email}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := s.Event(email, email, "crowded00")
-	guests := []string{"new@example.com"}
-	_, err = s.driver(t).Change(t.Context(), calendar.EventRef{ID: "crowded00"},
-		calendar.Change{Attendees: &guests})
-	wanted(t, conformance.WantFault("Change", err, fault.Unsupported, fault.ReasonNotSupported))
-	if after := s.Event(email, email, "crowded00"); !reflect.DeepEqual(before, after) {
-		t.Errorf("the event was %v and is %v", before, after)
+	for rule, with := range map[string]map[string]any{
+		"some are left out": {"attendeesOmitted": true, "attendees": []any{map[string]any{"email": email}}},
+		"one has no address": {"attendees": []any{
+			map[string]any{"email": "pat@example.com"}, map[string]any{"id": "1043", "displayName": "Lee"},
+		}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := serve(t, fake.Options{})
+			with["id"], with["start"], with["end"] = "crowded00", clock(noon, "UTC"), clock(noon.Add(time.Hour), "UTC")
+			if _, err := s.Make(email, email, with); err != nil {
+				t.Fatal(err)
+			}
+			before := s.Event(email, email, "crowded00")
+			guests := []string{"new@example.com"}
+			_, err := s.driver(t).Change(t.Context(), calendar.EventRef{ID: "crowded00"},
+				calendar.Change{Attendees: &guests})
+			wanted(t, conformance.WantFault("Change", err, fault.Unsupported, fault.ReasonNotSupported))
+			if after := s.Event(email, email, "crowded00"); !reflect.DeepEqual(before, after) {
+				t.Errorf("the event was %v and is %v", before, after)
+			}
+		})
 	}
 }
 

@@ -157,6 +157,11 @@ func mergeAttendees(before []*gcal.EventAttendee, emails []string) []*gcal.Event
 	return list
 }
 
+// isNameless reports whether Google does not tell the address of a guest ("if available",
+// developers.google.com/workspace/calendar/api/v3/reference/events#attendees.email). It cannot be written back: Google
+// answers "Missing attendee email." (kewisch/gdata-provider#82).
+func isNameless(a *gcal.EventAttendee) bool { return a != nil && a.Email == "" }
+
 // calendarOf converts an entry of the account's list of calendars. standard is the id or the alias of the
 // default calendar.
 func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calendar {

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"net/mail"
 	"regexp"
 	"strconv"
 	"strings"
@@ -281,10 +280,6 @@ func attendees(cal *collection, data map[string]any) *refusal {
 		return invalid("Too many attendees.")
 	}
 	for _, guest := range guests {
-		email := textOf(guest, "email")
-		if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email {
-			return invalid("Invalid attendee email.")
-		}
 		switch textOf(guest, "responseStatus") {
 		case "":
 			guest["responseStatus"] = "needsAction"
@@ -292,7 +287,7 @@ func attendees(cal *collection, data map[string]any) *refusal {
 		default:
 			return invalid("Invalid attendee response status.")
 		}
-		if strings.EqualFold(email, cal.ID) {
+		if strings.EqualFold(textOf(guest, "email"), cal.ID) {
 			guest["self"] = true
 		}
 	}

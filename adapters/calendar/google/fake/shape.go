@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/mail"
 	"strings"
 )
 
@@ -64,6 +65,15 @@ func (c call) readEvent() (map[string]any, *refusal) {
 	}
 	if wrong := misfit("", read, eventShape); wrong != "" {
 		return nil, badRequest("Invalid JSON payload received. " + wrong)
+	}
+	for _, guest := range attendeesOf(read) {
+		email := textOf(guest, "email")
+		if email == "" {
+			return nil, required("Missing attendee email.") // kewisch/gdata-provider#82
+		}
+		if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email {
+			return nil, invalid("Invalid attendee email.")
+		}
 	}
 	return read, nil
 }
