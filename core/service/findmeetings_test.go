@@ -634,6 +634,42 @@ func TestAMeetingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
 	}
 }
 
+// Somebody makes a calendar and moves a meeting there, of which the list of calendars that is kept knows nothing.
+func TestAMeetingIsFoundInACalendarThatIsNew(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"cancel", "update"} {
+		for _, leavesOne := range []bool{true, false} { // as Google does, and Microsoft does not
+			w, p, c := sqliteWorld(t)
+			w.meetings.tells410 = leavesOne
+			w.meetings.traits.IDsPerCalendar, w.meetings.traits.KeepsCancelled = leavesOne, leavesOne
+			id := book(t, p, c, Write{}, meeting(t, "therapy", 10)).Record.Event.EventID
+			w.clock.advance(3 * time.Minute)
+			_, err := p.Calendar.Calendars(asKey(c), c)
+			w.check(err)
+			moved := w.meetings.live()[0]
+			w.meetings.calendars = append(w.meetings.calendars, calendar.Calendar{ID: "new", Zone: "America/New_York"})
+			w.meetings.edit(id, func(e *calendar.Event) { e.CalendarID = "new" })
+			if leavesOne {
+				w.meetings.edit(id, func(e *calendar.Event) { e.CalendarID, e.IsCancelled = "main", true })
+				moved.CalendarID, moved.Organizer.Email = "new", "new"
+				w.meetings.put(moved)
+			}
+			if first == "update" {
+				_, err = p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T12:00:00Z")})
+				if got := w.meetings.live(); len(got) == 1 && !got[0].Start.Instant.Equal(hour(12)) {
+					t.Errorf("is at %s", got[0].Start.Instant)
+				}
+			}
+			if err == nil {
+				_, err = p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+			}
+			if err != nil || len(w.meetings.live()) != 0 {
+				t.Errorf("%s first, leaves one %t: %v, and %+v are left", first, leavesOne, err, w.meetings.live())
+			}
+		}
+	}
+}
+
 // At CalDAV, an event has another id in another calendar. The reference that its booking was answered with means it as
 // before: what else is there is in its way, and it is not itself. It stays known to whom it was booked for.
 func TestAReferenceOutlivesAMoveToACalendarWhereTheEventHasAnotherID(t *testing.T) {

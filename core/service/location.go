@@ -117,7 +117,7 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 	if where, err := isIn([]string{e.CalendarID}); where != "" || err != nil {
 		return where, err
 	}
-	all, err := c.listCalendars(ctx)
+	all, err := c.readCalendars(ctx) // it may be in one that was made a moment ago
 	if err != nil {
 		return "", err
 	}
@@ -338,7 +338,7 @@ func (c calendarClient) elsewhere(
 	if !c.traits.IDsPerCalendar {
 		return e, false, nil
 	}
-	all, err := c.listCalendars(ctx)
+	all, err := c.readCalendars(ctx) // one may have been made for it a moment ago
 	if err != nil {
 		return e, false, err
 	}
