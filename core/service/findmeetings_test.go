@@ -801,12 +801,15 @@ func TestAMeetingThatSomebodyDeletedIsNotToldOfThoughItsIDFindsIt(t *testing.T) 
 		Reference: booked.MeetingReference, Offered: Offered{SlotID: free.SlotID},
 	})
 	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
-	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{
-		EventID: w.meetings.live()[0].ID, Start: when(t, "2030-03-04T16:00:00Z"),
-	})
-	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+	for _, change := range []UpdateMeeting{
+		{Start: when(t, "2030-03-04T16:00:00Z")}, {Title: "other"}, {Attendees: []string{"sam@example.com"}},
+	} {
+		change.EventID = w.meetings.live()[0].ID
+		_, err = p.Calendar.Update(background, c, Write{}, change)
+		wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+	}
 	if w.meetings.changed > 0 {
-		t.Error("it was moved among the deleted items")
+		t.Error("it was changed among the deleted items")
 	}
 	late := book(t, p, c, Write{}, meeting(t, "late", 12)).Record.Event.EventID
 	w.meetings.edit(late, func(e *calendar.Event) { e.CalendarID = "shown soon" })

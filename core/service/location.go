@@ -98,7 +98,7 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 		span.To = span.From.Add(time.Minute)
 	}
 	isIn := func(ids []string) (string, error) {
-		lists, err := c.newLists(ctx, ids, span, "")
+		lists, err := c.newLists(ctx, ids, span, "UTC") // a whole day overlaps itself in any zone
 		if err != nil {
 			return "", err
 		}

@@ -167,20 +167,9 @@ func (s *Calendar) update(
 		return none, err
 	}
 	u := &update{client: client, run: run, plan: plan, calendarIDs: calendarIDs}
-	// Otherwise it is found where the caller or the store says that it is, which proves nothing.
-	isCertain := client.tellsCalendars() || u.isLocated()
-	var remembered string
-	if !isCertain {
-		if remembered, err = u.remembered(ctx); err != nil {
-			return none, err
-		}
-	}
 	event, zone, err := u.carryOut(ctx)
 	if err != nil {
 		return none, err
-	}
-	if !isCertain {
-		event.CalendarID = remembered
 	}
 	return journal.Result[record.MeetingAnswer]{
 		Record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
@@ -190,10 +179,6 @@ func (s *Calendar) update(
 		},
 	}, nil
 }
-
-// isLocated reports whether the event's calendar is looked for: a meeting that moves has to find room there, and nobody
-// would come to one that is among the deleted items.
-func (u *update) isLocated() bool { return u.plan.moves() }
 
 // remembered returns the calendar that the store has of the meeting, if any.
 func (u *update) remembered(ctx context.Context) (string, error) {
@@ -219,7 +204,7 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 			return event, nil, err
 		}
 		isNeeded, err := u.isNeeded(event, zone, known)
-		if err == nil && !isNeeded && u.isLocated() && !u.client.tellsCalendars() {
+		if err == nil && !isNeeded && !u.client.tellsCalendars() {
 			event.CalendarID, err = u.remembered(ctx)
 		}
 		if err == nil && !isNeeded && u.plan.Terms != nil { // it is where the caller held a slot for it
@@ -228,14 +213,13 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 		if err != nil || !isNeeded {
 			return event, zone, err
 		}
-		if u.isLocated() {
-			read := event.CalendarID
-			if event.CalendarID, err = u.client.locate(ctx, event); err == nil && event.CalendarID != read {
-				zone, err = u.client.zone(ctx, u.plan.Zone, event.CalendarID)
-			}
-			if err != nil {
-				return event, nil, err
-			}
+		// A meeting that moves has to find room in its calendar, and nobody is invited to one among the deleted items.
+		read := event.CalendarID
+		if event.CalendarID, err = u.client.locate(ctx, event); err == nil && event.CalendarID != read {
+			zone, err = u.client.zone(ctx, u.plan.Zone, event.CalendarID)
+		}
+		if err != nil {
+			return event, nil, err
 		}
 		event, err = u.change(ctx, event, zone)
 		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile || try == maxChangeTries {
