@@ -226,6 +226,31 @@ func TestAChangeTouchesWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
+// Zimbra and Open-Xchange take an event for a whole day that says so beside its times, as they themselves write it.
+func TestNothingSaysOfAnEventAtATimeThatItIsAWholeDay(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 6, 10, 0, 0, 0, time.UTC)
+	end := start.Add(30 * time.Minute)
+	for rule, key := range map[string]string{"": "", "\nRRULE:FREQ=DAILY": "20260106"} {
+		o := objectOfLines(t, event("DTSTART;VALUE=DATE:20260105\nX-MICROSOFT-CDO-ALLDAYEVENT:TRUE\n"+
+			"X-MICROSOFT-CDO-BUSYSTATUS:BUSY"+rule))
+		i := o.single()
+		if key != "" {
+			i, _, _ = o.find(key)
+		}
+		err := edit{object: o, now: stampTime}.apply(i, key != "", calendar.Change{Start: &start, End: &end, Zone: "UTC"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range o.root.ChildrenNamed("VEVENT") {
+			if isDay := startOf(event).Form == ical.Date; isDay != event.Has("X-MICROSOFT-CDO-ALLDAYEVENT") ||
+				!event.Has("X-MICROSOFT-CDO-BUSYSTATUS") {
+				t.Errorf("written as %s", ical.Encode(event))
+			}
+		}
+	}
+}
+
 func TestAChangedInstanceHasItsOwnLength(t *testing.T) {
 	t.Parallel()
 	title := "New"
