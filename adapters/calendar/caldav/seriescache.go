@@ -136,11 +136,12 @@ func (d *driver) seriesOf(
 var errUnsynced = errors.New("caldav: the answer does not tell all that changed")
 
 // cannotSync reports whether the server responds but cannot report changes: it forgot the token (RFC 6578
-// section 3.2, valid-sync-token), does not support the report, or fails on it. A failure of the connection
+// section 3.2, valid-sync-token), does not support the report, or fails on it. Or they are more than it tells at once,
+// which it may say without a reason (python-caldav/caldav#353), or than is read. A failure of the connection
 // does not count, because it would affect examine too.
 func cannotSync(answered answer, err error) bool {
 	return errors.Is(err, errUnsynced) || refusesFilter(err) || errors.Is(err, fault.NotFound) ||
-		answered.status == http.StatusInternalServerError
+		errors.Is(err, fault.Exhausted) || answered.status == http.StatusInternalServerError
 }
 
 // recurringFilters match the objects that have more events than the one at DTSTART. RFC 4791 has no "or", so

@@ -305,6 +305,43 @@ func TestAForgottenTokenIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+// What has changed may be more than a server tells at once, or than is read: somebody has imported many events. The
+// calendar is read all the same.
+func TestASynchronizationThatIsTooLongIsNotNeeded(t *testing.T) {
+	t.Parallel()
+	for rule, answers := range map[string]func(w http.ResponseWriter){
+		"more than the server tells": func(w http.ResponseWriter) { w.WriteHeader(http.StatusInsufficientStorage) },
+		"more than the server tells, as RFC 6578 section 3.2 has it": func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `<d:error xmlns:d="DAV:"><d:number-of-matches-within-limits/></d:error>`)
+		},
+		"more than is read": func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusMultiStatus)
+			_, _ = io.WriteString(w, `<d:multistatus xmlns:d="DAV:">`+strings.Repeat(" ", 7<<20)+`</d:multistatus>`)
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			a := newAccount(t, fake.Options{})
+			served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if r.Body = io.NopCloser(bytes.NewReader(body)); bytes.Contains(body, []byte("sync-collection")) {
+					answers(w)
+					return
+				}
+				a.ServeHTTP(w, r)
+			}))
+			t.Cleanup(served.Close)
+			driver := open(t, served.URL, "alice", password, nil)
+			listedTitles(t, driver)
+			a.Put(a.home, "rule.ics", kind("rule", "rule", "Rule"))
+			if got := listedTitles(t, driver); len(got) != 7 {
+				t.Errorf("told %q", got)
+			}
+		})
+	}
+}
+
 // Where no set is kept, none is waited for: each list examines the calendar beside the others.
 func TestListsAtOnceWaitForNoSetThatIsNotKept(t *testing.T) {
 	t.Parallel()
