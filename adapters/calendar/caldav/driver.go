@@ -232,6 +232,9 @@ func (d *driver) Change(
 	if c.Title == nil && c.Description == nil && c.Start == nil && c.Attendees == nil {
 		return o.eventOf(i, r), nil
 	}
+	if o.isMasked() {
+		return calendar.Event{}, notWhole()
+	}
 	if o.isTwin && c.Start != nil {
 		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonNotSupported,
 			"Another event is stored with this one under the same UID, so it cannot be moved. Book a new event.")
@@ -286,6 +289,9 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef) error {
 	i, err := o.pick(r)
 	if err != nil {
 		return err
+	}
+	if o.isMasked() {
+		return notWhole()
 	}
 	own, err := d.organizes(ctx, a, r.calendarID, o)
 	if err != nil {

@@ -83,6 +83,13 @@ func (d *driver) notOrganizer(a *account) *fault.Error {
 	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail)
 }
 
+// notWhole returns the fault for writing back an event of which the account is shown only a part.
+func notWhole() *fault.Error {
+	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied,
+		"The event is confidential, and the calendar server shows the account only when it takes place. Only the "+
+			"calendar's owner can change it.")
+}
+
 // notKept returns the fault for a change that the server accepted but stored differently.
 func notKept(fields []string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,

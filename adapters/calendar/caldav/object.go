@@ -203,6 +203,16 @@ func (o *object) events() (all []*ical.Component) {
 	return all
 }
 
+// isMasked reports whether the server shows an event of the resource in part, and would keep that part alone if it was
+// written back. ownCloud does so, and Nextcloud did until 2025 (nextcloud/server#11273 and #54533): they leave out most
+// properties of a confidential event in a calendar that is shared, among them DTSTAMP, which RFC 5545 section 3.6.1
+// requires.
+func (o *object) isMasked() bool {
+	return slices.ContainsFunc(o.root.ChildrenNamed("VEVENT"), func(event *ical.Component) bool {
+		return !event.Has("DTSTAMP") && strings.EqualFold(event.Text("CLASS"), "CONFIDENTIAL")
+	})
+}
+
 // recurs reports whether the object is a series. Each instance of a series has its own id.
 func (o *object) recurs() bool {
 	return o.master == nil || len(o.overrides) > 0 || o.master.Has("RRULE") || o.master.Has("RDATE")

@@ -139,6 +139,30 @@ func TestInASharedCalendarItsOwnerIsTheOrganizer(t *testing.T) {
 	want(t, change("carol@example.com"), fault.Forbidden, fault.ReasonPermissionDenied)
 }
 
+// Nextcloud and ownCloud show a confidential event of a calendar that is shared, to be changed as well, without most of
+// its properties, and keep what is written in its place.
+func TestAnEventThatIsNotShownWholeIsNotWrittenBack(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	shared := a.AddShared("boss", "Boss", "boss", "boss@example.com")
+	masked := strings.ReplaceAll(meeting("lunch", "CLASS:CONFIDENTIAL", "SUMMARY:Busy", "DTSTART:20270503T120000Z",
+		"DTEND:20270503T130000Z", "RRULE:FREQ=DAILY;COUNT=3"), "DTSTAMP:20260101T000000Z\r\n", "")
+	id, driver := a.Put(shared, "lunch.ics", masked), a.open(t, "", nil)
+	start, one := time.Date(2027, 5, 3, 19, 0, 0, 0, time.UTC), calendar.EventRef{ID: id + "#20270504T120000Z"}
+	end := start.Add(time.Hour)
+	for _, ref := range []calendar.EventRef{{ID: id}, one} {
+		_, err := driver.Change(t.Context(), ref, calendar.Change{Start: &start, End: &end, Zone: "UTC"})
+		want(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
+	}
+	want(t, driver.Cancel(t.Context(), one), fault.Forbidden, fault.ReasonPermissionDenied)
+	if a.Get(shared+"lunch.ics") != masked {
+		t.Errorf("is %s", a.Get(shared+"lunch.ics"))
+	}
+	if err := driver.Cancel(t.Context(), calendar.EventRef{ID: id}); err != nil {
+		t.Errorf("it is cancelled as a whole: %v", err)
+	}
+}
+
 func TestAChangeOfNothingIsNotWritten(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, fake.Options{})
