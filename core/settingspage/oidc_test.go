@@ -110,7 +110,7 @@ func (o *openID) token(t *testing.T) string {
 	claims := map[string]any{
 		"iss": o.URL, "aud": clientID, "sub": "248289761001", "nonce": o.asked.Get("nonce"), "iat": now.Unix(),
 		"exp": now.Add(time.Hour).Unix(), "email": "Pat@example.com", "email_verified": true,
-		"groups": []string{"staff", "support"},
+		"groups": []string{"staff", "support"}, "cognito:groups": []string{"a:b"},
 	}
 	o.claims(claims)
 	raw, err := json.Marshal(claims)
@@ -184,6 +184,7 @@ func TestSignInAtAnOpenIDProvider(t *testing.T) {
 	for name, c := range map[string]struct{ grant, shows string }{
 		"by address":  {"pat@example.com=admin", "pat@example.com, admin of the whole gateway"},
 		"by a claim":  {"groups:support=viewer", "pat@example.com, viewer of the whole gateway"},
+		"with colons": {"cognito:groups:a:b=viewer", "pat@example.com, viewer of the whole gateway"},
 		"of a tenant": {"sub:248289761001=admin@acme", "pat@example.com, admin of the tenant acme"},
 		"not allowed": {"lee@example.com=admin", ""},
 	} {

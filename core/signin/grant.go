@@ -10,7 +10,7 @@ import (
 
 // Grant is an entry of the configuration that lets people in: WHO=ROLE or WHO=ROLE@TENANT.
 type Grant struct {
-	Claim, Value string // of the ID token
+	Claim, Value string // of the ID token, cut at the first colon
 	Role         apikey.Role
 	Tenant       string // "": the whole gateway
 }
@@ -42,17 +42,29 @@ var errGrant = errors.New("must be WHO=ROLE or WHO=ROLE@TENANT: WHO is an e-mail
 const claimEmail = "email"
 
 // fits reports whether the claims are those of somebody whom the grant lets in. An address counts only if the
-// provider has verified it.
+// provider has verified it. Names of claims may have colons as well, such as cognito:groups of Amazon Cognito
+// ("Understanding the identity (ID) token", docs.aws.amazon.com), so that each colon may end the name.
 func (g Grant) fits(claims map[string]any) bool {
 	if g.Claim == claimEmail {
 		address, _ := claims[claimEmail].(string)
 		return claims["email_verified"] == true && strings.EqualFold(address, g.Value)
 	}
-	switch value := claims[g.Claim].(type) {
-	case string:
-		return value == g.Value
-	case []any:
-		return slices.Contains(value, any(g.Value))
+	claim, value := g.Claim, g.Value
+	for {
+		switch has := claims[claim].(type) {
+		case string:
+			if has == value {
+				return true
+			}
+		case []any:
+			if slices.Contains(has, any(value)) {
+				return true
+			}
+		}
+		part, rest, more := strings.Cut(value, ":")
+		if !more || rest == "" {
+			return false
+		}
+		claim, value = claim+":"+part, rest
 	}
-	return false
 }
