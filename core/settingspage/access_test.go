@@ -548,6 +548,12 @@ func TestAFormChangesNothingThatWasLeftAsItWasShown(t *testing.T) {
 	w.tenant("acme")
 	one, other := w.signedIn(signin.NewLink{Person: "one"}), w.signedIn(signin.NewLink{Person: "other"})
 	const page, connectionPage = "/settings/tenants/acme", "/settings/tenants/acme/connections/acme"
+	sayings := map[string]any{"a=b": "High", " soon ": "Low"} // which the form reads otherwise than it shows them
+	if _, err := w.g.Admin().ChangeTenant(t.Context(), apikey.Caller{}, admin.TenantSpec{
+		Name: "acme", Settings: map[string]any{"priority_words": sayings},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	forms := map[string]url.Values{}
 	for _, path := range []string{page, acmeHours, connectionPage} {
 		forms[path] = formOf(t, one.get(path).body)
@@ -572,7 +578,8 @@ func TestAFormChangesNothingThatWasLeftAsItWasShown(t *testing.T) {
 	s := of.Settings
 	if s.Timezone != "Europe/Paris" || s.DisplayName != "Acme" || s.StatusWords["b"] != "C" ||
 		s.DurationMinutes == nil || *s.DurationMinutes != 45 || s.OpenHours["monday"] != "10:00-12:00" ||
-		s.BufferAfterMinutes == nil || *s.BufferAfterMinutes != 5 {
+		s.BufferAfterMinutes == nil || *s.BufferAfterMinutes != 5 || s.PriorityWords["a=b"] != "High" ||
+		s.PriorityWords[" soon "] != "Low" {
 		t.Errorf("the tenant has %+v", s)
 	}
 	if at["email"] != "pat@example.com" || at["latency"] != "5ms" {

@@ -90,11 +90,14 @@ func (v *visit) edited(name string) bool {
 	return v.form(name) != strings.TrimSpace(v.r.PostForm.Get(wasPrefix+name))
 }
 
+// isLeft reports whether a field was left as the form showed it.
+func (v *visit) isLeft(name string) bool { return v.r.PostForm.Has(wasPrefix+name) && !v.edited(name) }
+
 // over returns the values of a form as if the page had been opened just now: a field that was left as it was shown has
 // what is stored, since somebody else may have changed it meanwhile.
 func (v *visit) over(stored func(name string) string) func(name string) string {
 	return func(name string) string {
-		if v.r.PostForm.Has(wasPrefix+name) && !v.edited(name) {
+		if v.isLeft(name) {
 			return strings.TrimSpace(stored(name))
 		}
 		return v.form(name)
@@ -210,15 +213,15 @@ func tenantFields(given func(name string) string) []field {
 	return fields
 }
 
-// tenantSettings returns the settings in the form of a tenant: values as JSON has them, and nil for the
-// default.
-func tenantSettings(given func(name string) string) map[string]any {
+// tenantSettings returns the settings that were edited in the form of a tenant: values as JSON has them, and nil for
+// the default. What was left as it was shown stays exactly as it is: a word with an equals sign is not what words reads.
+func (v *visit) tenantSettings() map[string]any {
 	settings := map[string]any{}
 	for _, d := range tenant.Declared() {
-		if isSlotSetting(d.Name) {
+		if isSlotSetting(d.Name) || v.isLeft(settingsPrefix+d.Name) {
 			continue
 		}
-		text := given(settingsPrefix + d.Name)
+		text := v.form(settingsPrefix + d.Name)
 		var value any = text
 		switch {
 		case text == "":

@@ -145,11 +145,10 @@ func (p *Pages) changeTenant(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	given := v.over(stored)
 	_, err = p.opts.Admin.ChangeTenant(v.ctx, v.caller,
-		admin.TenantSpec{Name: v.tenant, Settings: tenantSettings(given)})
+		admin.TenantSpec{Name: v.tenant, Settings: v.tenantSettings()})
 	if isInvalid(err) {
-		return p.showTenant(v, found, stored, given, err)
+		return p.showTenant(v, found, stored, v.over(stored), err)
 	}
 	return p.done(v, err, "The settings were saved.", tenantPath(v.tenant))
 }
