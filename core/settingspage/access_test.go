@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"html"
 	"maps"
 	"net/http"
@@ -596,5 +597,49 @@ func TestAFormChangesNothingThatWasLeftAsItWasShown(t *testing.T) {
 	of, _ = w.settings()
 	if s := of.Settings; s.Timezone != "" || len(s.StatusWords) > 0 || s.DisplayName != "Acme" {
 		t.Errorf("what was emptied is %+v", s)
+	}
+}
+
+// Somebody clicks twice on a button, and the browser shows the answer to the second click: it is that to the first,
+// with the secret that is shown once. Another form of the same page creates something else.
+func TestAFormThatIsSentTwiceCreatesOnce(t *testing.T) {
+	t.Parallel()
+	w := start(t, sqlite(t))
+	key := w.tenant("acme")
+	b := w.signedIn(signin.NewLink{})
+	const page = "/settings/tenants/acme"
+	one := func(p shown) string {
+		secret := regexp.MustCompile(`class="secret"[^>]* value="([^"]+)"`).FindStringSubmatch(p.body)
+		if p.status >= http.StatusBadRequest || secret == nil && p.to == "" {
+			t.Errorf("%d %s", p.status, p.body)
+		}
+		return fmt.Sprint(secret, p.to)
+	}
+	for at, changed := range map[string]url.Values{
+		"/settings":                     {"name": {"new"}},
+		page + "/keys":                  {"label": {"agent"}},
+		page + "/keys/" + key + "/roll": {"overlap": {"0s"}},
+		"/settings/admin-keys":          {"role": {"viewer"}},
+		"/settings/admin-keys/" + w.adminKeys["acme"] + "/roll": {"overlap": {"0s"}},
+		"/settings/webhooks": {"url": {"https://127.0.0.1:1/new"}},
+		page + "/webhooks/" + w.webhooks["acme"] + "/roll": {"overlap": {"0s"}},
+		page + "/agents": {"platform": {"tools"}},
+		page + "/add-connection/calendar/sandbox": {"name": {"second"}},
+	} {
+		form := formOf(t, b.get(at).body)
+		form.Del("connections")
+		maps.Copy(form, changed)
+		if at == "/settings" {
+			at = "/settings/tenants"
+		}
+		if first, second := one(b.post(at, form)), one(b.post(at, form)); first != second {
+			t.Errorf("%s: %s, and then %s", at, first, second)
+		}
+	}
+	form := formOf(t, b.get(page+"/keys").body)
+	form.Del("connections")
+	first := one(b.post(page+"/keys", form))
+	if form.Set("label", "another"); one(b.post(page+"/keys", form)) == first {
+		t.Error("a form that was filled in otherwise creates nothing")
 	}
 }

@@ -121,7 +121,7 @@ func (p *Pages) addConnection(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := p.opts.Admin.CreateConnection(v.ctx, v.caller, admin.Write{},
+	made, err := p.opts.Admin.CreateConnection(v.ctx, v.caller, v.once(),
 		admin.NewConnection{Tenant: v.tenant, Spec: spec})
 	if isInvalid(err) {
 		return p.showAdd(v, v.form, err)
@@ -140,7 +140,7 @@ func (p *Pages) createLink(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	spec.Credentials = nil
-	created, err := p.opts.Admin.CreateLink(v.ctx, v.caller, admin.Write{}, admin.NewLink{
+	created, err := p.opts.Admin.CreateLink(v.ctx, v.caller, v.once(), admin.NewLink{
 		Tenant: v.tenant, Spec: link.Spec{Connection: spec, OtherAccount: v.form("other_account") != ""},
 	})
 	if isInvalid(err) || errors.Is(err, fault.Unsupported) {

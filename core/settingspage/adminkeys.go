@@ -77,7 +77,7 @@ func (p *Pages) createAdminKey(v *visit) (reply, error) {
 	if v.caller.Tenant.ID != "" {
 		spec.Tenant = v.caller.Tenant.Name
 	}
-	made, err := p.opts.Admin.CreateAdminKey(v.ctx, v.caller, admin.Write{}, spec)
+	made, err := p.opts.Admin.CreateAdminKey(v.ctx, v.caller, v.once(), spec)
 	switch f := fault.From(err); {
 	case f == nil:
 		return p.showNewAdminKey(v, made.Record)
@@ -153,7 +153,7 @@ func (p *Pages) rollAdminKey(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := p.opts.Admin.RollAdminKey(v.ctx, v.caller, admin.Write{}, admin.RollKey{
+	made, err := p.opts.Admin.RollAdminKey(v.ctx, v.caller, v.once(), admin.RollKey{
 		KeyID: admin.KeyID{ID: v.path("key")}, Overlap: &overlap,
 	})
 	if err != nil {

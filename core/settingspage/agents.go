@@ -76,7 +76,7 @@ func (p *Pages) createAgent(v *visit) (reply, error) {
 	if len(spec.Scopes) == 0 {
 		return p.showAgents(v, fault.InvalidField("scopes", "must name at least one thing that the agent may do."))
 	}
-	made, err := p.opts.Admin.CreateAgent(v.ctx, v.caller, admin.Write{},
+	made, err := p.opts.Admin.CreateAgent(v.ctx, v.caller, v.once(),
 		admin.NewAgent{Tenant: v.tenant, AgentSpec: spec})
 	if isInvalid(err) {
 		return p.showAgents(v, err)

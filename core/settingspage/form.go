@@ -1,6 +1,8 @@
 package settingspage
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -102,6 +104,16 @@ func (v *visit) over(stored func(name string) string) func(name string) string {
 		}
 		return v.form(name)
 	}
+}
+
+// once makes a form that is sent twice create one thing: who clicks twice is shown the answer to the second click. The
+// same page filled in otherwise is another form.
+func (v *visit) once() (w admin.Write) {
+	if v.form("once") != "" {
+		sum := sha256.Sum256([]byte(v.r.PostForm.Encode()))
+		w.IdempotencyKey = hex.EncodeToString(sum[:])
+	}
+	return w
 }
 
 // ofStored returns fields of a form that changes what is stored.

@@ -176,7 +176,7 @@ func (p *Pages) createKey(v *visit) (reply, error) {
 	if len(spec.Scopes) == 0 {
 		return p.showKeys(v, fault.InvalidField("scopes", "must name at least one thing that the key may do."))
 	}
-	made, err := p.opts.Admin.CreateKey(v.ctx, v.caller, admin.Write{},
+	made, err := p.opts.Admin.CreateKey(v.ctx, v.caller, v.once(),
 		admin.NewKey{Tenant: v.tenant, Spec: spec})
 	if isInvalid(err) {
 		return p.showKeys(v, err)
@@ -227,7 +227,7 @@ func (p *Pages) rollKey(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := p.opts.Admin.RollKey(v.ctx, v.caller, admin.Write{}, admin.RollKey{
+	made, err := p.opts.Admin.RollKey(v.ctx, v.caller, v.once(), admin.RollKey{
 		KeyID: admin.KeyID{Tenant: v.tenant, ID: v.path("key")}, Overlap: &overlap,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package settingspage
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -29,6 +30,9 @@ type layout struct {
 	Commands  []string // that do the same as the page
 	Steps     []step   // that lead a newcomer
 }
+
+// Once names the form of a page that creates something; see [visit.once].
+func (layout) Once() string { return rand.Text() }
 
 // section is a part of the navigation.
 type section struct {

@@ -2,7 +2,6 @@ package settingspage
 
 import (
 	"cmp"
-	"crypto/rand"
 	"net/http"
 	"strconv"
 
@@ -116,7 +115,7 @@ func (p *Pages) showNumbers(v *visit, form string, wrong error) (reply, error) {
 		Name: "e164", Label: "Number", Type: "text", Value: given(formAdopt, "e164"), Required: true,
 		Help: "As the account at the provider holds it, with the country code: +14155550123.",
 	}}
-	view.Buy, view.Adopt = numberForm{Fields: bought, Once: rand.Text()}, numberForm{Fields: adopted}
+	view.Buy, view.Adopt = numberForm{Fields: bought}, numberForm{Fields: adopted}
 	switch form {
 	case formBuy:
 		view.Buy.Fields, view.Buy.Rest = withFaults(bought, wrong)
@@ -130,7 +129,6 @@ func (p *Pages) showNumbers(v *visit, form string, wrong error) (reply, error) {
 type numberForm struct {
 	Fields []field
 	Rest   []fault.Field
-	Once   string // names one purchase, so that a form that is sent twice buys one number
 }
 
 // employees are the fields of the cloud employees of a number.

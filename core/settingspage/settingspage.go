@@ -13,9 +13,9 @@
 // needs the role admin.
 //
 // The package guarantees that the pages work without scripts and load nothing from elsewhere, that no GET
-// changes anything, that a form changes nothing that was left as it was shown, that no other site's page can make
-// a request for a person, that a page is served at the gateway's own host name or on loopback only, and that every
-// response is kept out of caches and frames.
+// changes anything, that a form changes nothing that was left as it was shown and creates one thing however often it
+// is sent, that no other site's page can make a request for a person, that a page is served at the gateway's own host
+// name or on loopback only, and that every response is kept out of caches and frames.
 package settingspage
 
 import (

@@ -91,7 +91,7 @@ func (p *Pages) overviewSteps(v *visit, all []admin.Tenant) ([]step, error) {
 
 func (p *Pages) createTenant(v *visit) (reply, error) {
 	name := v.form("name")
-	made, err := p.opts.Admin.CreateTenant(v.ctx, v.caller, admin.Write{}, admin.TenantSpec{Name: name})
+	made, err := p.opts.Admin.CreateTenant(v.ctx, v.caller, v.once(), admin.TenantSpec{Name: name})
 	if isInvalid(err) {
 		return p.showOverview(v, name, err)
 	}

@@ -128,7 +128,7 @@ type secretView struct {
 }
 
 func (p *Pages) createWebhook(v *visit) (reply, error) {
-	made, err := p.opts.Admin.CreateWebhook(v.ctx, v.caller, admin.Write{}, admin.NewWebhook{
+	made, err := p.opts.Admin.CreateWebhook(v.ctx, v.caller, v.once(), admin.NewWebhook{
 		Tenant: v.tenant, Spec: webhook.Spec{URL: v.form("url"), Types: v.r.PostForm["events"]},
 	})
 	if isInvalid(err) {
@@ -252,7 +252,7 @@ func (p *Pages) rollWebhook(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := p.opts.Admin.RollWebhook(v.ctx, v.caller, admin.Write{},
+	made, err := p.opts.Admin.RollWebhook(v.ctx, v.caller, v.once(),
 		admin.RollWebhook{WebhookID: webhookID(v), Overlap: &overlap})
 	if err != nil {
 		return reply{}, err
