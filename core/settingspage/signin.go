@@ -108,6 +108,9 @@ func tooManyTries() error {
 // useLink signs the person in for whom a link was made.
 func (p *Pages) useLink(v *visit) (reply, error) {
 	found, err := p.link(v)
+	if v.person != (signin.Person{}) && err != nil && fault.From(err).Reason == signin.ReasonLinkUnusable {
+		return see("/signed-in") // somebody who clicks twice was signed in by the first click
+	}
 	if err != nil {
 		return reply{}, err
 	}
