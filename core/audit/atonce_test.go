@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
 )
 
 func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
@@ -59,6 +61,30 @@ func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
 			t.Errorf("%s", w.logged)
 		}
 	})
+}
+
+// TestSealersOfOneProcess: a gateway that closes seals once more, whoever seals there still.
+func TestSealersOfOneProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.ReusedSQLite(t))
+	const sealers, each = 8, 10
+	var sealing sync.WaitGroup
+	for range sealers {
+		sealing.Go(func() {
+			for range each {
+				err := w.log.Record(t.Context(), Entry{Tenant: "acme", Action: "a", Outcome: Done})
+				if err := errors.Join(err, w.log.Seal(t.Context())); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	sealing.Wait()
+	w.seal()
+	known, kept := w.log.lastKnown()
+	if r := w.verify(w.kept()); !r.Sound || known.Rows != sealers*each || kept != known || w.kept().Head != known {
+		t.Errorf("%+v, known %v, kept %v, %v in the file", r, known, kept, w.kept())
+	}
 }
 
 func TestOneOfManyGatewaysArchives(t *testing.T) {
