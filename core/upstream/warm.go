@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"sync"
@@ -68,7 +69,7 @@ func (w *warmer) close() {
 	w.work.Wait()
 }
 
-// asked notes that a call has asked a server.
+// asked notes that a call has asked a server. A caller who leaves shows nothing of the server.
 func (w *warmer) asked(base *http.Transport, at *url.URL, err error) {
 	if base.DisableKeepAlives {
 		return
@@ -76,7 +77,11 @@ func (w *warmer) asked(base *http.Transport, at *url.URL, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	of, now := w.find(base, at), w.now()
-	of.called, of.touched, of.failed = now, now, time.Time{}
+	of.called = now
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	of.touched, of.failed = now, time.Time{}
 	if err != nil {
 		of.failed = now
 	}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -134,6 +135,23 @@ func TestAServerThatFailsIsLeftAlone(t *testing.T) {
 	if w.touches.Load() != before+1 {
 		t.Error("a server that is back is not kept open")
 	}
+}
+
+// TestACallerWhoLeavesIsNoFailureOfTheServer: its connection stays open for others.
+func TestACallerWhoLeavesIsNoFailureOfTheServer(t *testing.T) {
+	w := newWarming(t, PoolOptions{AllowTenantNetworks: loopback})
+	if err := w.call(t); err != nil {
+		t.Fatal(err)
+	}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	resp, err := w.Client(w.client).Do(request(t, http.MethodGet, w.client.AuthorizeFor.String(), "").WithContext(left))
+	if err == nil {
+		_ = resp.Body.Close()
+		t.Fatal("whoever left has an answer")
+	}
+	w.after(warmAfter)
+	w.want(t, 1, 1)
 }
 
 func TestAConnectionIsOpenedBeforeTheFirstCall(t *testing.T) {
