@@ -714,10 +714,10 @@ func TestZohoIsAskedForTheLatestTickets(t *testing.T) {
 	}
 }
 
-// These two show by its number what somebody has deleted, and say so.
+// These show by its number what somebody has deleted, and say so.
 func TestADeletedTicketIsNone(t *testing.T) {
 	t.Parallel()
-	for _, s := range []*system{glpi(), pipedrive()} {
+	for _, s := range []*system{glpi(), pipedrive(), gorgias()} {
 		d, server := s.open(t)
 		made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "By mistake"})
 		if err != nil {
@@ -729,6 +729,23 @@ func TestADeletedTicketIsNone(t *testing.T) {
 		if got, err := d.ByNumber(t.Context(), made.Number); !errors.Is(err, fault.NotFound) {
 			t.Errorf("%s: got %+v, %v", s.name, got, wrong(err))
 		}
+	}
+}
+
+// A call opened this ticket, also if a rule of Gorgias deletes it at once. If it is repeated, it opens no other.
+func TestATicketOfAKeyIsFoundInGorgiassTrash(t *testing.T) {
+	t.Parallel()
+	d, _ := gorgias().open(t)
+	wanted := crm.NewTicket{Key: "k1", Subject: "Deleted by a rule"}
+	made, err := d.Create(t.Context(), wanted)
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	if found, err := d.(crm.Finder).Find(t.Context(), wanted); err != nil || found.ID != made.ID {
+		t.Errorf("got %+v, %v", found, wrong(err))
+	}
+	if got, err := d.ByNumber(t.Context(), made.Number); !errors.Is(err, fault.NotFound) {
+		t.Errorf("got %+v, %v", got, wrong(err))
 	}
 }
 

@@ -118,7 +118,7 @@ func (d *driver) create(ctx context.Context, r *run) (made crm.Ticket, number st
 		return crm.Ticket{}, "", misfit(d.createNumber.setting,
 			"does not give a number that number_pattern allows")
 	}
-	made, err = d.read(ctx, number)
+	made, err = d.reading(ctx, d.begin(map[string]any{"number": number, "key": r.key}), number)
 	return made, number, err
 }
 
@@ -230,7 +230,7 @@ func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, err
 	if !d.sendable(number) {
 		return crm.Ticket{}, misfit(d.keyNumber.setting, "does not give a number that number_pattern allows")
 	}
-	t, err := d.read(ctx, number)
+	t, err := d.reading(ctx, d.begin(map[string]any{"number": number, "key": wanted.Key}), number)
 	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
 		// The ticket exists, as the search shows: only reading it lags.
 		return crm.Ticket{}, fault.NotKnownYet("The ticket system has the ticket, but does not show it "+

@@ -921,9 +921,11 @@ func dynamics365() *system {
 func gorgias() *system {
 	ticket := func(v *vendor, o object) any {
 		closed := map[bool]any{true: stamp(o["updated"]), false: nil}[o["status"] == "closed"]
+		trashed := map[bool]any{true: stamp(o["updated"]), false: nil}[o["deleted"] == true]
 		return object{"id": o["id"], "subject": o["subject"], "status": o["status"], "priority": o["priority"],
 			"external_id": o["key"], "customer": object{"id": o["customer"]}, "assignee_user": o["owner"],
 			"created_datetime": stamp(o["created"]), "updated_datetime": stamp(o["updated"]), "closed_datetime": closed,
+			"trashed_datetime": trashed,
 			"messages": shown(v.where("message", func(m object) bool { return m["ticket"] == fmt.Sprint(o["id"]) }),
 				func(m object) any {
 					return object{"id": m["n"], "public": m["public"], "from_agent": m["agent"], "body_text": m["text"],
@@ -964,7 +966,8 @@ func gorgias() *system {
 				do: func(v *vendor, q ask) (int, any) {
 					o := v.add("ticket", object{"subject": q.get("subject"), "key": q.get("external_id"),
 						"status": or(q.get("status"), "open"), "priority": or(q.get("priority"), "normal"),
-						"customer": or(q.get("customer.id"), 100), "owner": q.get("assignee_user")})
+						"customer": or(q.get("customer.id"), 100), "owner": q.get("assignee_user"),
+						"deleted": q.get("subject") == "Deleted by a rule"})
 					o["id"] = o["n"]
 					v.add("message", object{"ticket": fmt.Sprint(o["id"]), "text": q.get("messages.0.body_text"), "public": true,
 						"agent": false})
@@ -976,7 +979,8 @@ func gorgias() *system {
 						if q.query.Has("external_id") {
 							return o["key"] == q.query.Get("external_id")
 						}
-						return fmt.Sprint(o["customer"]) == q.query.Get("customer_id")
+						return fmt.Sprint(o["customer"]) == q.query.Get("customer_id") &&
+							(q.query.Get("trashed") != "false" || o["deleted"] != true)
 					})
 					return 200, object{"object": "list", "data": shown(found, func(o object) any { return ticket(v, o) })}
 				}},
