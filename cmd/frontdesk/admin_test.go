@@ -327,8 +327,9 @@ func TestOpenAPINeedsNoStore(t *testing.T) {
 func TestATenantIsChangedOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")
-	d.must("tenant", "create", "acme", "--timezone", "Europe/Paris", "--reject-past")
+	d.must("tenant", "create", "acme", "--timezone", "Europe/Paris", "--reject-past", "--priority-word", "soon=P1; P2")
 	d.must("tenant", "change", "acme", "--set", "prevent_double_booking=true", "--set", "dedupe_window=5m",
+		"--set", "display_name=Smith; Sons",
 		"--set", "ticket_dedupe_window=0", "--set", "max_phone_numbers=7", "--set", "status_words.open=1",
 		"--unset", "timezone")
 	var tenants []map[string]any
@@ -336,7 +337,8 @@ func TestATenantIsChangedOnTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := json.Marshal(tenants[0]["settings"])
-	const wants = `{"dedupe_window":"5m","max_phone_numbers":7,"prevent_double_booking":true,"reject_past":true,` +
+	const wants = `{"dedupe_window":"5m","display_name":"Smith; Sons","max_phone_numbers":7,` +
+		`"prevent_double_booking":true,"priority_words":{"soon":"P1; P2"},"reject_past":true,` +
 		`"status_words":{"open":"1"},"ticket_dedupe_window":"0s"}`
 	if err != nil || string(got) != wants {
 		t.Errorf("the settings are %s, want %s", got, wants)

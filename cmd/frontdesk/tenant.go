@@ -25,10 +25,10 @@ type tenantCreate struct {
 	TicketDedupeWindow   *tenant.Duration  `help:"How long equal create-ticket calls without a key count as one ticket; 0 turns this off." placeholder:"10m"`
 	MaxPurchasesPerDay   *int              `help:"How many phone numbers the tenant may buy within 24 hours; 0 forbids buying." placeholder:"10"`
 	MaxPhoneNumbers      *int              `help:"How many phone numbers the tenant may hold. At this number it can buy no more." placeholder:"100"`
-	StatusWord           map[string]string `help:"The tenant's own word for a ticket status, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
-	PriorityWord         map[string]string `help:"The tenant's own word for a ticket priority, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
+	StatusWord           map[string]string `help:"The tenant's own word for a ticket status, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL" mapsep:"none"`
+	PriorityWord         map[string]string `help:"The tenant's own word for a ticket priority, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL" mapsep:"none"`
 	CallerField          []string          `help:"A field of a contact, or of the caller's meetings, that may be told for an unverified number or address: name, contact_id, email, phone_numbers, account, open_tickets or meeting_titles. Repeat for more; the default is the name." placeholder:"FIELD"`
-	OpenHours            map[string]string `help:"When meetings may take place on a day of the week or a date, such as monday=09:00-17:00. Repeat for more." placeholder:"DAY=HOURS"`
+	OpenHours            map[string]string `help:"When meetings may take place on a day of the week or a date, such as monday=09:00-17:00. Repeat for more." placeholder:"DAY=HOURS" mapsep:"none"`
 	DurationMinutes      *int              `help:"How long a meeting takes for which find-slots looks." placeholder:"30"`
 	SlotIntervalMinutes  *int              `help:"How many minutes after one slot the next one may begin." placeholder:"30"`
 	BufferBeforeMinutes  *int              `help:"How many minutes before a slot must be free." placeholder:"0"`
@@ -83,7 +83,7 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 
 type tenantChange struct {
 	Name  string            `arg:"" help:"The tenant's name."`
-	Set   map[string]string `help:"A setting and its value, such as timezone=Europe/Paris, prevent_double_booking=true or status_words.open=New. Repeat for more." placeholder:"NAME=VALUE"`
+	Set   map[string]string `help:"A setting and its value, such as timezone=Europe/Paris, prevent_double_booking=true or status_words.open=New. Repeat for more." placeholder:"NAME=VALUE" mapsep:"none"`
 	Unset []string          `help:"A setting to put back to its default. Repeat for more." placeholder:"NAME"`
 }
 
