@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/toolcall"
 )
 
@@ -124,13 +125,14 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, p.within)
 	defer cancel()
 	var found sync.Map
-	var asked sync.WaitGroup
-	asked.Go(func() { // it may wait for the calendar, too
+	asked := parallel.New()
+	asked.Go(func() error { // it may wait for the calendar, too
 		now := a.now(ctx, r.caller)
 		found.Store("today", now.Format(time.DateOnly))
 		found.Store("weekday", now.Weekday().String())
 		found.Store("time", now.Format("15:04"))
 		found.Store("time_zone", now.Location().String())
+		return nil
 	})
 	for name, ask := range map[string]func(map[string]json.RawMessage) map[string]string{
 		"look_up_caller": aboutCaller, "find_meetings": aboutMeetings,
@@ -139,7 +141,7 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 		if !known || r.caller.Require(t.Scope) != nil {
 			continue
 		}
-		asked.Go(func() {
+		asked.Go(func() error {
 			runner := toolcall.Runner{API: a.opts.API, Within: p.within, Notes: a.opts.Notes, Now: a.opts.Now}
 			result, err := runner.Run(ctx, toolcall.Call{Tool: t, Header: r.header, Caller: number})
 			if err == nil && result.OK {
@@ -147,9 +149,10 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 					found.Store(name, value)
 				}
 			}
+			return nil
 		})
 	}
-	asked.Wait()
+	_ = asked.Wait() // no function fails
 	found.Range(func(name, value any) bool { variables[name.(string)] = value.(string); return true })
 	return p.answer(r, variables)
 }

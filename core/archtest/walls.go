@@ -366,7 +366,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/toolcall",
 			May: []string{
-				"core/api", "core/fault", "core/jsonread", "core/language", "core/phonenumber", "core/speech", "core/store",
+				"core/api", "core/fault", "core/jsonread", "core/language", "core/parallel", "core/phonenumber",
+				"core/speech", "core/store",
 			},
 			Tests: []string{"core/**"}, Why: "A model's call of a tool is a caller's call of an operation.",
 		},

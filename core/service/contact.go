@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -15,6 +14,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/language"
 	"frontdesk/core/normalize"
+	"frontdesk/core/parallel"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/record"
 	"frontdesk/core/tenant"
@@ -124,16 +124,17 @@ func addTickets(
 ) bool {
 	read := read("open-tickets")
 	failed := make([]error, len(candidates))
-	var group sync.WaitGroup
+	group := parallel.New()
 	for i := range candidates {
-		group.Go(func() {
+		group.Go(func() error {
 			candidates[i].tickets, failed[i] = ask(ctx, account, read,
 				func(ctx context.Context) ([]crm.Ticket, error) {
 					return finder.OpenTickets(ctx, candidates[i].ID, mostOpenTickets)
 				})
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // the errors are in failed
 	all := true
 	for i, err := range failed {
 		if err != nil && fault.From(err).Code != fault.NotFound { // a contact that is gone has none

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"frontdesk/core/calendar"
+	"frontdesk/core/parallel"
 	"frontdesk/core/slots"
 )
 
@@ -18,11 +19,12 @@ func (c calendarClient) readHours(ctx context.Context, in FindSlots) func(*slots
 	if !can || err != nil || in.Rules.Or(rules).Hours != nil {
 		return func(*slots.Question) {}
 	}
-	told := make(chan *slots.Hours, 1)
+	var hours *slots.Hours
 	reading, cancel := calendar.WithShare(ctx, readingShare)
-	go func() {
+	asking := parallel.New()
+	asking.Go(func() (err error) {
 		defer cancel()
-		hours, err := c.hours.get(c.connection, func() (*slots.Hours, error) {
+		hours, err = c.hours.get(c.connection, func() (*slots.Hours, error) {
 			return ask(reading, c.endpoint, read("working-hours"), func(ctx context.Context) (*slots.Hours, error) {
 				week, ok, err := teller.WorkingHours(ctx)
 				if err != nil || !ok {
@@ -35,10 +37,11 @@ func (c calendarClient) readHours(ctx context.Context, in FindSlots) func(*slots
 			c.opts.Log.WarnContext(ctx, "the working hours could not be read; slots are from Monday to Friday, 9 to 17",
 				"connection", c.connection.ID, "error", err)
 		}
-		told <- hours
-	}()
+		return nil
+	})
 	return func(q *slots.Question) {
-		if hours := <-told; hours != nil {
+		_ = asking.Wait() // no function fails
+		if hours != nil {
 			q.Hours.Weekly = hours.Weekly
 		}
 	}
@@ -59,14 +62,16 @@ func (c calendarClient) readLength(ctx context.Context, in FindSlots) func(*slot
 	if err != nil || in.RescheduleMeetingID == "" || in.Rules.Duration != nil {
 		return func(*slots.Question, *FindSlots) {}
 	}
-	told := make(chan time.Duration, 1)
+	var length time.Duration
 	reading, cancel := calendar.WithShare(ctx, readingShare)
-	go func() {
+	asking := parallel.New()
+	asking.Go(func() error {
 		defer cancel()
-		told <- c.lengthOf(reading, in)
-	}()
+		length = c.lengthOf(reading, in)
+		return nil
+	})
 	return func(q *slots.Question, of *FindSlots) {
-		length := <-told
+		_ = asking.Wait() // no function fails
 		if slots.LimitDuration.Check(int(length/time.Minute)) != nil {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/connection"
+	"frontdesk/core/parallel"
 	"frontdesk/core/singleflight"
 )
 
@@ -278,28 +279,23 @@ func withCalendars[T any](
 	}
 	guessing, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type answer struct {
-		all []calendar.Calendar
-		err error
-	}
-	asked := make(chan answer, 1)
-	go func() {
-		all, err := c.readCalendars(ctx)
-		if err != nil {
+	var all []calendar.Calendar
+	asking := parallel.New()
+	asking.Go(func() (err error) {
+		if all, err = c.readCalendars(ctx); err != nil {
 			cancel()
 		}
-		asked <- answer{all, err}
-	}()
+		return err
+	})
 	guess := c
 	guess.view = newView(known)
 	got, err := read(guessing, guess)
-	told := <-asked
-	if told.err != nil {
+	if failed := asking.Wait(); failed != nil {
 		var none T
-		return none, c, told.err
+		return none, c, failed
 	}
-	c.view = &view{calendars: told.all, told: map[string]calendar.Calendar{}}
-	if !guess.view.holds(c, told.all) {
+	c.view = &view{calendars: all, told: map[string]calendar.Calendar{}}
+	if !guess.view.holds(c, all) {
 		got, err = read(ctx, c)
 	}
 	return got, c, err

@@ -3,13 +3,13 @@ package service
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
+	"frontdesk/core/parallel"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
@@ -71,14 +71,15 @@ func (b *purchase) soldOutFault(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, min(neighboursTimeout, max(0, b.timeLeft())))
 	defer cancel()
 	has := make([]bool, len(near))
-	var group sync.WaitGroup
+	group := parallel.New()
 	for i, code := range near {
-		group.Go(func() {
+		group.Go(func() error {
 			offers, err := b.search(ctx, code, 1)
 			has[i] = err == nil && len(offers) > 0
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // no function fails
 	for i, code := range near {
 		if has[i] {
 			f.Fields = append(f.Fields, fault.Field{

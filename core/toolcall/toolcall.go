@@ -24,6 +24,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/jsonread"
 	"frontdesk/core/language"
+	"frontdesk/core/parallel"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/speech"
 )
@@ -118,13 +119,15 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if c.Tool.Writes { // it goes on if the client gives up: what was begun is ended, and an equal call gets its answer
 		running = context.WithoutCancel(ctx)
 	}
-	answered := make(chan Result, 1)
-	go func() {
+	var result Result
+	calling, answered := parallel.New(), make(chan struct{})
+	calling.Go(func() error {
+		defer close(answered)
 		var key, after string
 		if c.Tool.Writes {
 			key, after, body = remembered.key(running, c.Tool, raw, body, c.ToolCallID)
 		}
-		result := resultOf(r.call(running, c, body, key), c.Tool, words, speech.In(spoken))
+		result = resultOf(r.call(running, c, body, key), c.Tool, words, speech.In(spoken))
 		if textOf(result.Answer["reason"]) == fault.ReasonSlotTaken {
 			result = remembered.own(running, body, words, result)
 		}
@@ -137,13 +140,14 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 			remembered.made(c.Tool, body, after, result)
 		}
 		remembered.write(running)
-		answered <- result
-	}()
+		return nil
+	})
 	late := time.NewTimer(r.Within)
 	defer late.Stop()
 	select {
-	case a := <-answered:
-		return a, nil
+	case <-answered:
+		_ = calling.Wait() // which panics if the call did
+		return result, nil
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	case <-late.C:
