@@ -131,6 +131,7 @@ type Grant struct {
 	Rotation Rotation          // of refresh tokens
 	Issuer   string            // the iss expected in a redirect that has one (RFC 9207); "" skips the check
 	Ask      map[string]string // provider-specific parameters of AuthURL, e.g. access_type=offline
+	Redeem   map[string]string // of requests to TokenURL with a code or a refresh token, e.g. expires_in=3600
 	// Optionals is the parameter of AuthURL for the optional scopes; if "", they are sent with the others.
 	Optionals string
 

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +73,11 @@ func (c Client) AuthCodeURL(redirect, state, verifier string) string {
 // Exchange redeems the code of a consent for tokens. A code can be used only once.
 func (c Client) Exchange(ctx context.Context, code, redirect, verifier string) (Tokens, error) {
 	w := &wire{ctx: ctx, next: c.HTTP.Transport}
-	t, err := c.config(redirect).Exchange(c.context(ctx, w), code, oauth2.VerifierOption(verifier))
+	options := []oauth2.AuthCodeOption{oauth2.VerifierOption(verifier)}
+	for name, value := range c.Grant.Redeem {
+		options = append(options, oauth2.SetAuthURLParam(name, value))
+	}
+	t, err := c.config(redirect).Exchange(c.context(ctx, w), code, options...)
 	return c.tokensOf(t, err, w, code, verifier)
 }
 
@@ -100,7 +105,15 @@ func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 			Scopes: c.Grant.ScopeNames(),
 		}).TokenSource(c.context(ctx, w))
 	default:
-		source = c.config("").TokenSource(c.context(ctx, w), &oauth2.Token{RefreshToken: refresh})
+		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}}
+		for name, value := range c.Grant.Redeem {
+			form.Set(name, value)
+		}
+		// The only grant for which x/oauth2 sends further parameters. It lets them name another one.
+		source = (&clientcredentials.Config{
+			ClientID: c.ID, ClientSecret: c.Secret, TokenURL: c.Grant.TokenURL, EndpointParams: form,
+			AuthStyle: oauth2.AuthStyleInParams,
+		}).TokenSource(c.context(ctx, w))
 	}
 	t, err := source.Token()
 	answer, err := c.tokensOf(t, err, w, refresh)

@@ -426,6 +426,23 @@ func TestARefreshTokenThatStaysIsNotToldAsNew(t *testing.T) {
 	}
 }
 
+// Zendesk tells how long an access token lives, and gives a refresh token, to whom asks for it.
+func TestWhatAGrantAsksOfTokensIsSent(t *testing.T) {
+	t.Parallel()
+	_, c := authority(t, func(o *oauthtest.Options) { o.Rotation, o.Asked = oauthtest.SingleUse, true })
+	c.Grant.Redeem = map[string]string{"expires_in": "3600"}
+	verifier := NewVerifier()
+	back := consent(t, c.AuthCodeURL(redirect, "state", verifier), approve)
+	given, err := c.Exchange(t.Context(), back.Get("code"), redirect, verifier)
+	if err != nil || given.Refresh == "" || given.Expires.IsZero() {
+		t.Fatalf("a refresh token came: %t; the access token ends at %s; %v", given.Refresh != "", given.Expires, err)
+	}
+	renewed, err := c.Token(t.Context(), given.Refresh)
+	if err != nil || renewed.Refresh == "" || renewed.Expires.IsZero() {
+		t.Errorf("a refresh token came: %t; the access token ends at %s; %v", renewed.Refresh != "", renewed.Expires, err)
+	}
+}
+
 func TestMissingScopes(t *testing.T) {
 	t.Parallel()
 	c := Client{Grant: adapter.Grant{Scopes: []adapter.Scope{

@@ -20,7 +20,7 @@ type settings struct {
 
 	Email        string `credential:"email" help:"With api_token: address of the agent in whose name tickets are opened."`
 	APIToken     string `credential:"api_token" help:"An API token, with email. Zendesk issues no new ones, and ends all of them on 30 April 2027; prefer connect-link."`
-	AccessToken  string `credential:"access_token" help:"An OAuth access token that does not expire, instead of consent or api_token."`
+	AccessToken  string `credential:"access_token" help:"An OAuth access token that does not expire, instead of consent or api_token. Zendesk requires that all expire from 1 April 2027; prefer connect-link."`
 	RefreshToken string `credential:"refresh_token" help:"A refresh token that you already have, of the same OAuth client. With connect-link, an agent's consent gives one instead."`
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
@@ -107,9 +107,15 @@ func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	}
 	return adapter.Grant{
 		Flow: adapter.Consent, AuthURL: base + "/oauth/authorizations/new", TokenURL: base + "/oauth/tokens",
-		TenantAddress: true, Domains: []string{"zendesk.com"}, ClientID: s.ClientID, Scopes: scopes,
+		TenantAddress: true, Domains: []string{"zendesk.com"}, ClientID: s.ClientID, Scopes: scopes, Redeem: lives,
 	}, nil
 }
+
+// lives are how long tokens live: as long as Zendesk allows, since each renewal uses up a refresh token. Without
+// expires_in, Zendesk does not tell when an access token ends, so that none would be renewed ahead of time and an
+// idle connection would end with its refresh token; and an older OAuth client would get no refresh token
+// (support.zendesk.com, 9182123625370 and 10212201463962, on refresh tokens and expirations; NangoHQ/nango#6775).
+var lives = map[string]string{"expires_in": "172800", "refresh_token_expires_in": "7776000"}
 
 // root returns the address that all paths follow. It rejects an address with a path, such as /agent/dashboard
 // copied from a browser, since the API is not beneath it.

@@ -441,6 +441,9 @@ func TestTheWayToAuthoriseFollowsTheCredentials(t *testing.T) {
 			grant.TokenURL != base+"/oauth/tokens" || !grant.TenantAddress {
 			t.Errorf("%s: the grant is %+v, %v", c.rule, grant, err)
 		}
+		if grant.Redeem["expires_in"] != "172800" || grant.Redeem["refresh_token_expires_in"] != "7776000" {
+			t.Errorf("%s: of tokens it asks %v", c.rule, grant.Redeem)
+		}
 		if want, _ := settings["client_id"].(string); grant.ClientID != want {
 			t.Errorf("%s: the client is %q", c.rule, grant.ClientID)
 		}

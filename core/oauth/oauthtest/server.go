@@ -47,7 +47,9 @@ type Options struct {
 	// Accounts that can sign in. The first one does, unless login_hint or SignIn names another.
 	Accounts []string
 	// Of access tokens; 0 is an hour; if negative, tokens never expire and expires_in is left out.
-	Lifetime   time.Duration
+	Lifetime time.Duration
+	// A client is told expires_in, and gets a refresh token for a code, only if it asks for expires_in (Zendesk).
+	Asked      bool
 	Rotation   Rotation                        // of refresh tokens
 	Offline    func(authorize url.Values) bool // whether that request gets a refresh token; nil: always
 	Assertions map[string]*rsa.PublicKey       // by issuer, for the JWT bearer grant

@@ -95,9 +95,9 @@ func (s *Server) answerTo(r *http.Request) reply {
 	case client == "":
 		return refusal(http.StatusUnauthorized, "invalid_client", "The client is not named.")
 	case kind == "authorization_code":
-		return s.byCode(client, form)
+		return s.asAsked(s.byCode(client, form), form)
 	case kind == "refresh_token":
-		return s.byRefresh(client, form)
+		return s.asAsked(s.byRefresh(client, form), form)
 	case kind == "client_credentials":
 		return s.byClient(client, form)
 	case kind == "":
@@ -203,6 +203,17 @@ func (s *Server) byRefresh(client string, form url.Values) reply {
 	if s.options.Rotation != Keep {
 		answer.body["refresh_token"] = s.newRefresh(t.grant)
 		t.used = s.options.Rotation == SingleUse
+	}
+	return answer
+}
+
+// asAsked removes from a response what the client did not ask for.
+func (s *Server) asAsked(answer reply, form url.Values) reply {
+	if s.options.Asked && !form.Has("expires_in") {
+		delete(answer.body, "expires_in")
+		if form.Get("grant_type") == "authorization_code" {
+			delete(answer.body, "refresh_token")
+		}
 	}
 	return answer
 }

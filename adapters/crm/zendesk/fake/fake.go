@@ -110,6 +110,7 @@ func New(o Options) *Server {
 	auth := o.OAuth
 	auth.AuthorizePath, auth.TokenPath, auth.Rotation, auth.Accounts, auth.Now = AuthorizePath, TokenPath,
 		oauthtest.SingleUse, []string{o.Email}, o.Now
+	auth.Asked = true
 	return &Server{
 		OAuth: oauthtest.New(auth), options: o, statuses: slices.Clone(statuses), keys: map[string]*idempotent{},
 		users: []user{
