@@ -90,8 +90,10 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "adapters/crm/rest",
-			May:    []string{"./**", "core/adapter", "core/crm", "core/fault", "core/phonenumber", "core/upstream"},
-			Tests:  append(conformance(), "config"), Why: "An adapter whose examples are files as apply reads them.",
+			May: []string{
+				"./**", "core/adapter", "core/crm", "core/fault", "core/phonenumber", "core/timezone", "core/upstream",
+			},
+			Tests: append(conformance(), "config"), Why: "An adapter whose examples are files as apply reads them.",
 		},
 		{
 			Folder: "adapters/*/*",
@@ -384,7 +386,7 @@ func Walls() []Wall {
 			May: []string{
 				"core/adapter", "core/admin", "core/agenttools", "core/apikey", "core/connection", "core/fault",
 				"core/hostname", "core/language", "core/link", "core/page", "core/signin", "core/slots",
-				"core/store", "core/tenant", "core/webhook",
+				"core/store", "core/tenant", "core/timezone", "core/webhook",
 			},
 			Tests: []string{"core/**", "adapters/all", "config"},
 			Why:   "The admin interface for people: pages over its use cases.",

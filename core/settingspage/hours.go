@@ -15,6 +15,7 @@ import (
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/slots"
+	"frontdesk/core/timezone"
 )
 
 const (
@@ -404,7 +405,7 @@ func (p *Pages) preview(v *visit, view *hoursView, rules bookingRules, given map
 const previewDays = 15
 
 func (p *Pages) slotsPreview(found admin.SlotPreview) *slotsPreview {
-	zone, err := time.LoadLocation(found.Answer.TimeZone)
+	zone, err := timezone.Load(found.Answer.TimeZone)
 	if err != nil { // the service has loaded it
 		zone = time.UTC
 	}

@@ -16,6 +16,7 @@ import (
 	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 )
 
 const (
@@ -395,7 +396,7 @@ var (
 // the same hours, but the first comes within the next eight days, in the tenant's time zone. Ids of it that
 // the page's address gives are set.
 func example(text string, given url.Values, zoneName string, now time.Time) string {
-	zone, err := time.LoadLocation(zoneName) // "" is UTC
+	zone, err := timezone.Load(zoneName) // "" is UTC
 	if err != nil {
 		zone = time.UTC
 	}

@@ -2,6 +2,7 @@ package timezone
 
 import (
 	"archive/zip"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -55,22 +56,11 @@ func TestTheNameToWriteIsTheOneInUse(t *testing.T) {
 	}
 }
 
-// TestEveryNameOfTheDatabaseIsOfAZoneOfWindows reads the database that package time/tzdata is made from.
 func TestEveryNameOfTheDatabaseIsOfAZoneOfWindows(t *testing.T) {
 	// No Windows zone has the two offsets of Troll, and Factory is not a zone.
 	without := []string{"Antarctica/Troll", "Factory"}
-	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	database, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time",
-		"zoneinfo.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer database.Close()
 	var names []string
-	for _, file := range database.File {
+	for _, file := range goDatabase(t).File {
 		if strings.HasSuffix(file.Name, "/") {
 			continue
 		}
@@ -82,6 +72,76 @@ func TestEveryNameOfTheDatabaseIsOfAZoneOfWindows(t *testing.T) {
 	if len(names) < 590 {
 		t.Errorf("the database has only %d names", len(names))
 	}
+}
+
+// In 2026, more clocks stopped to be set than Go's release knows of.
+func TestClocksAreThoseOfTheLatestRules(t *testing.T) {
+	noon := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	for name, want := range map[string]string{
+		"America/Vancouver": "05:00", "America/Edmonton": "06:00", "America/Yellowknife": "06:00",
+		"America/Winnipeg": "07:00", "America/Havana": "08:00", "Africa/Casablanca": "12:00",
+		"America/Los_Angeles": "04:00", "America/Denver": "05:00", "America/Regina": "06:00", "America/Toronto": "07:00",
+	} {
+		zone, err := Load(name)
+		if err != nil || zone.String() != name {
+			t.Fatal(name, zone, err)
+		}
+		if got := noon.In(zone).Format("15:04"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// What Go's own release knows as well is to be taken out of the file.
+func TestOnlyChangedZonesAreKeptBesideGos(t *testing.T) {
+	if len(changedZones()) == 0 {
+		t.Fatal("there is none")
+	}
+	old := goDatabase(t)
+	for name, data := range changedZones() {
+		later, err := time.LoadLocationFromTZData(name, data)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		file, err := old.Open(name)
+		if err != nil {
+			continue // a new zone
+		}
+		raw, err := io.ReadAll(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := time.LoadLocationFromTZData(name, raw)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		differs := false
+		for at := released; at.Year() < released.Year()+3 && !differs; at = at.Add(time.Hour) {
+			_, one := at.In(before).Zone()
+			_, other := at.In(later).Zone()
+			differs = one != other
+		}
+		if !differs {
+			t.Errorf("%s is as Go knows it", name)
+		}
+	}
+}
+
+var released = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// goDatabase opens the database that package time/tzdata is made from.
+func goDatabase(t *testing.T) *zip.ReadCloser {
+	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time",
+		"zoneinfo.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = database.Close() })
+	return database
 }
 
 // TestAZoneIsReadOnce holds for every call after the first: it allocates nothing, and the zone is the same.

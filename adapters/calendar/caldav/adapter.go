@@ -27,11 +27,11 @@ package caldav
 import (
 	"context"
 	"net/url"
-	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 )
 
 // name is the adapter's name in configurations.
@@ -74,7 +74,7 @@ func open(s settings, env adapter.Environment, all *seriesMemory) (calendar.Driv
 		base.Path = "/"
 	}
 	s.Username, s.Password = "", "" // the client holds them
-	zone, err := time.LoadLocation(env.Zone)
+	zone, err := timezone.Load(env.Zone)
 	if err != nil {
 		return nil, fault.From(err)
 	}

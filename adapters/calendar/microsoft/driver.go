@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	_ "time/tzdata" // zones must not depend on what the machine has installed
 
 	"golang.org/x/sync/semaphore"
 
@@ -16,6 +15,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 )
 
 // driver is one mailbox.
@@ -53,7 +53,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 	if err != nil || base.Host == "" {
 		return nil, misconfigured("has an address that cannot be read")
 	}
-	zone, err := time.LoadLocation(env.Zone)
+	zone, err := timezone.Load(env.Zone)
 	if err != nil {
 		return nil, fault.From(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 	"frontdesk/core/upstream"
 )
 
@@ -62,7 +63,7 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	if details.PortalID == 0 {
 		return crm.Account{}, unreadable(http.MethodGet)
 	}
-	if zone, err := time.LoadLocation(details.TimeZone); err == nil && details.TimeZone != "" {
+	if zone, err := timezone.Load(details.TimeZone); err == nil && details.TimeZone != "" {
 		d.zone.Store(zone)
 	}
 	ref := strconv.FormatInt(details.PortalID, 10)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 )
 
 // maxSteps is how many requests one operation may make.
@@ -99,7 +100,7 @@ func compile(s settings, shared map[string]parsed) *compiled {
 		c.wrong("number_pattern", "is not a regular expression: "+strings.TrimPrefix(err.Error(),
 			"error parsing regexp: ")+".")
 	}
-	if c.zone, err = time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "Local" {
+	if c.zone, err = timezone.Load(s.TimeZone); err != nil || s.TimeZone == "Local" {
 		c.wrong("time_zone", "must be an IANA time zone, such as Europe/Berlin.")
 	}
 	if s.NumberWidth < 0 {
