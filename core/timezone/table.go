@@ -5,7 +5,9 @@ package timezone
 //
 // It is windowsZones of CLDR 48.2, all territories, with the other names that the bcp47 data of CLDR gives
 // each of those zones. The preferred name is the one IANA prefers, even if CLDR itself keeps an older one
-// (Asia/Calcutta). Copyright © 1991-2026 Unicode, Inc.; Unicode License v3, SPDX: Unicode-3.0.
+// (Asia/Calcutta). The zones of Canada whose clocks are not set since 2026 are among others that show the same time.
+// So an invitation tells it, and not that of UTC. Copyright © 1991-2026 Unicode, Inc.; Unicode License v3, SPDX:
+// Unicode-3.0.
 const table = `
 AUS Central Standard Time: Australia/Darwin Australia/North
 AUS Eastern Standard Time: Australia/Sydney Australia/ACT Australia/Canberra Australia/Melbourne Australia/NSW
@@ -33,7 +35,8 @@ Bahia Standard Time: America/Bahia
 Bangladesh Standard Time: Asia/Dhaka Asia/Dacca Asia/Thimbu Asia/Thimphu
 Belarus Standard Time: Europe/Minsk
 Bougainville Standard Time: Pacific/Bougainville
-Canada Central Standard Time: America/Regina America/Swift_Current Canada/East-Saskatchewan Canada/Saskatchewan
+Canada Central Standard Time: America/Regina America/Edmonton America/Inuvik America/Swift_Current America/Yellowknife
+	Canada/East-Saskatchewan Canada/Mountain Canada/Saskatchewan
 Cape Verde Standard Time: Atlantic/Cape_Verde Etc/GMT+1
 Caucasus Standard Time: Asia/Yerevan
 Cen. Australia Standard Time: Australia/Adelaide Australia/Broken_Hill Australia/South Australia/Yancowinna
@@ -48,8 +51,8 @@ Central Pacific Standard Time: Pacific/Guadalcanal Antarctica/Casey Etc/GMT-11 P
 	Pacific/Noumea Pacific/Pohnpei Pacific/Ponape
 Central Standard Time: America/Chicago America/Indiana/Knox America/Indiana/Tell_City America/Knox_IN
 	America/Matamoros America/Menominee America/North_Dakota/Beulah America/North_Dakota/Center
-	America/North_Dakota/New_Salem America/Ojinaga America/Rainy_River America/Rankin_Inlet America/Resolute
-	America/Winnipeg CST6CDT Canada/Central US/Central US/Indiana-Starke
+	America/North_Dakota/New_Salem America/Ojinaga America/Rankin_Inlet America/Resolute CST6CDT US/Central
+	US/Indiana-Starke
 Central Standard Time (Mexico): America/Mexico_City America/Bahia_Banderas America/Chihuahua America/Merida
 	America/Monterrey Mexico/General
 Chatham Islands Standard Time: Pacific/Chatham NZ-CHAT
@@ -100,8 +103,8 @@ Mauritius Standard Time: Indian/Mauritius Indian/Mahe Indian/Reunion
 Middle East Standard Time: Asia/Beirut
 Montevideo Standard Time: America/Montevideo
 Morocco Standard Time: Africa/Casablanca Africa/El_Aaiun
-Mountain Standard Time: America/Denver America/Boise America/Cambridge_Bay America/Ciudad_Juarez America/Edmonton
-	America/Inuvik America/Shiprock America/Yellowknife Canada/Mountain MST7MDT Navajo US/Mountain
+Mountain Standard Time: America/Denver America/Boise America/Cambridge_Bay America/Ciudad_Juarez
+	America/Shiprock MST7MDT Navajo US/Mountain
 Mountain Standard Time (Mexico): America/Mazatlan Mexico/BajaSur
 Myanmar Standard Time: Asia/Yangon Asia/Rangoon Indian/Cocos
 N. Central Asia Standard Time: Asia/Novosibirsk
@@ -115,7 +118,7 @@ North Asia Standard Time: Asia/Krasnoyarsk Asia/Novokuznetsk
 North Korea Standard Time: Asia/Pyongyang
 Omsk Standard Time: Asia/Omsk
 Pacific SA Standard Time: America/Santiago Chile/Continental
-Pacific Standard Time: America/Los_Angeles America/Vancouver Canada/Pacific PST8PDT US/Pacific US/Pacific-New
+Pacific Standard Time: America/Los_Angeles PST8PDT US/Pacific US/Pacific-New
 Pacific Standard Time (Mexico): America/Tijuana America/Ensenada America/Santa_Isabel Mexico/BajaNorte
 Pakistan Standard Time: Asia/Karachi
 Paraguay Standard Time: America/Asuncion
@@ -128,8 +131,8 @@ Russian Standard Time: Europe/Moscow Europe/Kirov Europe/Simferopol W-SU
 SA Eastern Standard Time: America/Cayenne America/Belem America/Fortaleza America/Maceio America/Paramaribo
 	America/Recife America/Santarem Antarctica/Palmer Antarctica/Rothera Atlantic/Stanley Etc/GMT+3
 SA Pacific Standard Time: America/Bogota America/Atikokan America/Cayman America/Coral_Harbour America/Eirunepe
-	America/Guayaquil America/Jamaica America/Lima America/Panama America/Porto_Acre America/Rio_Branco Brazil/Acre EST
-	Etc/GMT+5 Jamaica
+	America/Guayaquil America/Jamaica America/Lima America/Panama America/Porto_Acre America/Rainy_River
+	America/Rio_Branco America/Winnipeg Brazil/Acre Canada/Central EST Etc/GMT+5 Jamaica
 SA Western Standard Time: America/La_Paz America/Anguilla America/Antigua America/Aruba America/Barbados
 	America/Blanc-Sablon America/Boa_Vista America/Curacao America/Dominica America/Grenada America/Guadeloupe
 	America/Guyana America/Kralendijk America/Lower_Princes America/Manaus America/Marigot America/Martinique
@@ -192,5 +195,5 @@ West Bank Standard Time: Asia/Hebron Asia/Gaza
 West Pacific Standard Time: Pacific/Port_Moresby Antarctica/DumontDUrville Etc/GMT-10 Pacific/Chuuk Pacific/Guam
 	Pacific/Saipan Pacific/Truk Pacific/Yap
 Yakutsk Standard Time: Asia/Yakutsk Asia/Khandyga
-Yukon Standard Time: America/Whitehorse America/Dawson Canada/Yukon
+Yukon Standard Time: America/Whitehorse America/Dawson America/Vancouver Canada/Pacific Canada/Yukon
 `

@@ -41,6 +41,12 @@ func TestTimesAreWrittenSoThatTheInstantStays(t *testing.T) {
 			"Eastern Standard Time"},
 		{"just after that", "America/New_York", "2027-11-07T07:30:00Z", "2027-11-07T02:30:00.0000000",
 			"Eastern Standard Time"},
+		{"where clocks are not set any more", "America/Vancouver", "2027-01-08T17:00:00Z", "2027-01-08T10:00:00.0000000",
+			"Yukon Standard Time"},
+		{"nor there", "America/Edmonton", "2027-01-08T17:00:00Z", "2027-01-08T11:00:00.0000000",
+			"Canada Central Standard Time"},
+		{"nor there, in summer", "America/Winnipeg", "2027-07-08T17:00:00Z", "2027-07-08T12:00:00.0000000",
+			"SA Pacific Standard Time"},
 		{"where Windows reads the clock otherwise", "Africa/El_Aaiun", "1975-07-08T09:00:00Z",
 			"1975-07-08T09:00:00.0000000", "UTC"},
 	} {
