@@ -19,7 +19,7 @@ import (
 const ReasonAnswerTooLarge = "PROVIDER_ANSWER_TOO_LARGE"
 
 // failure converts the error of an exchange into a fault. It checks the context before the error, since after
-// the end of the context any network error may appear.
+// the end of the context any network error may appear, or the fault of another request that has ended it.
 func (t *transport) failure(ctx context.Context, u *url.URL, err error, sent bool) *fault.Error {
 	f := t.classify(ctx, u, err, sent)
 	f.Unsent = f.Unsent || !sent
@@ -34,9 +34,6 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 	)
 	host, provider := t.hostFor(u), t.client.Provider
 	switch {
-	case errors.As(err, &known):
-		c := *known
-		return &c
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded,
 			"The provider %s did not answer in time.", provider).
@@ -45,6 +42,9 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 		return fault.New(fault.Canceled, fault.ReasonCanceled,
 			"The call was given up before the provider answered.").
 			With("provider", provider).Because(redacted{err})
+	case errors.As(err, &known):
+		c := *known
+		return &c
 	case outOfFiles(err): // says nothing about the provider, and must not open its breaker
 		f := fault.New(fault.Unavailable, fault.ReasonOverloaded,
 			"The gateway has no room for another connection. Try again shortly.").Because(redacted{err})

@@ -158,11 +158,14 @@ func (t *transport) send(
 	base := t.pool.baseOf(t.client, out.URL)
 	started := time.Now()
 	resp, err := base.RoundTrip(out)
-	if !t.client.StatusOnly { // webhooks are no provider
-		t.pool.warm.asked(base, out.URL, err)
-	}
+	var f *fault.Error
 	if err != nil {
-		f := t.failure(ctx, hop.URL, err, progress.sent())
+		f = t.failure(ctx, hop.URL, err, progress.sent())
+	}
+	if !t.client.StatusOnly { // webhooks are no provider
+		t.pool.warm.asked(base, out.URL, f)
+	}
+	if f != nil {
 		stop(nil)
 		span.EndExchange(0, f.Reason)
 		t.pool.options.Metrics.Exchange(t.client.Provider, 0, string(f.Code))

@@ -2,11 +2,12 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"sync"
 	"time"
+
+	"frontdesk/core/fault"
 )
 
 // A call should not wait for a name, a TCP connection and a TLS handshake. So the pool keeps a connection open to
@@ -69,8 +70,8 @@ func (w *warmer) close() {
 	w.work.Wait()
 }
 
-// asked notes that a call has asked a server. A caller who leaves shows nothing of the server.
-func (w *warmer) asked(base *http.Transport, at *url.URL, err error) {
+// asked notes that a call has asked a server. A request that was given up shows nothing of the server.
+func (w *warmer) asked(base *http.Transport, at *url.URL, f *fault.Error) {
 	if base.DisableKeepAlives {
 		return
 	}
@@ -78,11 +79,11 @@ func (w *warmer) asked(base *http.Transport, at *url.URL, err error) {
 	defer w.mu.Unlock()
 	of, now := w.find(base, at), w.now()
 	of.called = now
-	if errors.Is(err, context.Canceled) {
+	if f != nil && f.Code == fault.Canceled {
 		return
 	}
 	of.touched, of.failed = now, time.Time{}
-	if err != nil {
+	if f != nil {
 		of.failed = now
 	}
 }

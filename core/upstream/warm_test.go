@@ -137,21 +137,25 @@ func TestAServerThatFailsIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestACallerWhoLeavesIsNoFailureOfTheServer: its connection stays open for others.
-func TestACallerWhoLeavesIsNoFailureOfTheServer(t *testing.T) {
-	w := newWarming(t, PoolOptions{AllowTenantNetworks: loopback})
-	if err := w.call(t); err != nil {
-		t.Fatal(err)
+// TestARequestThatIsGivenUpIsNoFailureOfTheServer: its connection stays open for others, whether the caller leaves or
+// another request of the call fails, whose fault is the cause then.
+func TestARequestThatIsGivenUpIsNoFailureOfTheServer(t *testing.T) {
+	for _, cause := range []error{nil, fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "There is none.")} {
+		w := newWarming(t, PoolOptions{AllowTenantNetworks: loopback})
+		if err := w.call(t); err != nil {
+			t.Fatal(err)
+		}
+		ended, end := context.WithCancelCause(t.Context())
+		end(cause)
+		resp, err := w.Client(w.client).Do(
+			request(t, http.MethodGet, w.client.AuthorizeFor.String(), "").WithContext(ended))
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		wantFault(t, err, fault.Canceled, fault.ReasonCanceled, true)
+		w.after(warmAfter)
+		w.want(t, 1, 1)
 	}
-	left, leave := context.WithCancel(t.Context())
-	leave()
-	resp, err := w.Client(w.client).Do(request(t, http.MethodGet, w.client.AuthorizeFor.String(), "").WithContext(left))
-	if err == nil {
-		_ = resp.Body.Close()
-		t.Fatal("whoever left has an answer")
-	}
-	w.after(warmAfter)
-	w.want(t, 1, 1)
 }
 
 func TestAConnectionIsOpenedBeforeTheFirstCall(t *testing.T) {
