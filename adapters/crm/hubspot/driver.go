@@ -215,15 +215,27 @@ type keyed struct {
 	unique   atomic.Bool // the property is known to be fit
 }
 
+// lateRepeat is how long after its call an attempt looks first. The call's own attempts come sooner.
+const lateRepeat = 10 * time.Second
+
 // Traits implements crm.Driver.
 func (k *keyed) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true, FindsByKey: true} }
 
 // Create implements crm.Driver. It does not infer from HubSpot's message whether a refusal is because of the
 // key, but looks for the ticket of the key. The ticket may exist although the request is no longer valid,
-// such as when a stage was removed since.
+// such as when a stage was removed since. Only a late repeat looks first: somebody may have deleted the ticket by then,
+// and HubSpot is not known to keep the value of a deleted ticket from another.
 func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err := k.fit(ctx); err != nil {
 		return crm.Ticket{}, fault.Unacted(err)
+	}
+	if !t.Since.IsZero() && k.now().Sub(t.Since) > lateRepeat {
+		switch first, err := k.Find(ctx, t); {
+		case err == nil:
+			return first, nil
+		case !errors.Is(err, fault.NotFound):
+			return crm.Ticket{}, fault.Unacted(err)
+		}
 	}
 	made, err := k.create(ctx, t, map[string]string{k.property: t.Key})
 	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) &&

@@ -523,6 +523,10 @@ func TestATicketOfAKeyIsFoundInTheRecyclingBin(t *testing.T) {
 	if err != nil || found.ID != first.ID {
 		t.Errorf("found %+v, %v", found, err)
 	}
+	again := create(t, d, crm.NewTicket{Key: "k1", Since: time.Now().Add(-time.Minute)})
+	if again.ID != first.ID || s.Count() != 1 {
+		t.Errorf("made %+v, then %+v, of %d tickets", first, again, s.Count())
+	}
 	if got, err := d.ByNumber(t.Context(), first.Number); !errors.Is(err, fault.NotFound) {
 		t.Errorf("got %+v, %v", got, err)
 	}
