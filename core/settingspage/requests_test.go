@@ -297,7 +297,7 @@ func TestPhoneNumbersAreBoughtChangedAndReleased(t *testing.T) {
 		if p := b.post(release, url.Values{"e164": {bought.E164}}); p.to != list || held(2).ReleaseAt == nil {
 			t.Errorf("released: %d %s", p.status, p.body)
 		}
-		for _, wrong := range []string{list + "/none", list + "/999", list + "/999/release"} {
+		for _, wrong := range []string{list + "/none", list + "/9007199254740991", list + "/9007199254740991/release"} {
 			if p := b.get(wrong); p.status != http.StatusNotFound {
 				t.Errorf("%s: %d", wrong, p.status)
 			}
