@@ -23,6 +23,10 @@ func content(e *graph.Event) string {
 // line of underscores how to join an online meeting.
 var rule = regexp.MustCompile(`_{20,}`)
 
+// shortLink is what an invitation of Teams gives to join by since 2025. The link that Graph tells is below as a
+// reference, where a text has another rule and a page has <hr>.
+var shortLink = regexp.MustCompile(`https://teams\.[a-z.]+/meet/`)
+
 // readBody returns the description: the body without what Exchange adds.
 func readBody(e *graph.Event) string {
 	body := strings.ReplaceAll(content(e), "\r\n", "\n")
@@ -46,10 +50,14 @@ func joinStart(body, join string) int {
 		return -1
 	}
 	rules := rule.FindAllStringIndex(body[:at], -1)
-	if len(rules) == 0 {
+	last := len(rules) - 1
+	if last > 0 && shortLink.MatchString(body[rules[last-1][1]:rules[last][0]]) {
+		last--
+	}
+	if last < 0 {
 		return -1
 	}
-	return rules[len(rules)-1][0]
+	return rules[last][0]
 }
 
 // opening matches a start tag at the end of a text.

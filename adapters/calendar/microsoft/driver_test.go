@@ -377,7 +377,7 @@ func TestAnotherDescriptionKeepsHowToJoin(t *testing.T) {
 		t.Errorf("changed to %q, link %q, joins %t, %v", changed.Description, changed.URL, a.Joins(event.ID), err)
 	}
 	if body := a.Body(event.ID); strings.Contains(body, "Bring") ||
-		strings.Count(body, "meet_invite_block") != 1 {
+		strings.Count(body, "action.join_link") != 2 {
 		t.Errorf("the body is %s", body)
 	}
 	empty := ""

@@ -179,6 +179,8 @@ func TestTheDescriptionIsTheBodyWithoutHowToJoin(t *testing.T) {
 		{"with blobs below", "one\r\n" + below + "Join<" + join + ">" + below, join, "one"},
 		{"with a rule of its own above", "one" + below + "two" + below + "Join<" + join + ">" + below, join,
 			"one" + strings.ReplaceAll(below, "\r\n", "\n") + "two"},
+		{"with a short link in the blob", "one\r\n" + below + "Join: https://teams.microsoft.com/meet/29?p=E\r\n" +
+			"________________________________\r\nNeed help? | System reference<" + join + ">" + below, join, "one"},
 		{"with a blob of another link", "one\r\n" + below + "Join<https://other.example.com>", join,
 			"one\n" + strings.ReplaceAll(below, "\r\n", "\n") + "Join<https://other.example.com>"},
 		{"with the link alone", "join at " + join, join, "join at " + join},

@@ -10,15 +10,19 @@ func escape(s string) string { return html.EscapeString(s) }
 
 const line = "________________________________________________________________________________"
 
-// blob returns the part about joining, as Outlook writes it below the text.
+// blob returns the part about joining, as Teams writes it below the text since 2025: with a short link to join by, and
+// the one that Graph tells as a reference.
 func blob(join string) string {
-	rule := `<div style="width:100%"><span style="white-space:nowrap; color:#5F5F5F; opacity:.36">` + line +
-		"</span></div>\r\n"
-	return "<br>\r\n" + rule + `<div class="me-email-text" lang="en-US">` +
-		`<div><span style="font-size:24px">Microsoft Teams</span> ` +
-		`<a href="https://aka.ms/JoinTeamsMeeting?omkt=en-US">Need help?</a></div>` +
-		"\r\n" + `<div><a id="meet_invite_block.action.join_link" href="` + escape(join) +
-		`">Join the meeting now</a></div></div>` + "\r\n" + rule
+	const short = "https://teams.microsoft.com/meet/2974581219040?p=EGTB6CDyi5NqDcKFoH"
+	rule := `<div aria-hidden="true" style="margin-bottom:24px; white-space:nowrap">` + line + "</div>\r\n"
+	return "<br>\r\n" + `<div class="me-email-text" lang="en-US" style="max-width:1024px">` + "\r\n" + rule +
+		`<div><span class="me-email-text">Microsoft Teams meeting</span></div>` + "\r\n" +
+		`<div><span class="me-email-text">Join: </span><a href="` + short +
+		`" id="meet_invite_block.action.join_link">` + short + "</a></div>\r\n" +
+		`<div style="margin-bottom:12px"><hr style="border:0"></div>` + "\r\n" +
+		`<div><a href="https://aka.ms/JoinTeamsMeeting?omkt=en-US">Need help?</a> <span>|</span> <a href="` +
+		escape(join) + `" id="meet_invite_block.action.join_link_compatibility">System reference</a></div>` + "\r\n" +
+		rule + "</div>\r\n"
 }
 
 func page(text, below string) string {
@@ -36,6 +40,7 @@ func plainOf(b itemBody) string {
 
 var (
 	anchor = regexp.MustCompile(`(?s)<a\s[^>]*href="([^"]*)"[^>]*>(.*?)</a>`)
+	across = regexp.MustCompile(`<hr[^>]*>`)
 	breaks = regexp.MustCompile(`<br>|</div>|</p>`)
 	tag    = regexp.MustCompile(`<[^>]*>`)
 )
@@ -44,7 +49,7 @@ var (
 func textOf(page string) string {
 	page = strings.ReplaceAll(strings.ReplaceAll(page, "\r\n", ""), "\n", "")
 	page = anchor.ReplaceAllString(page, "$2&lt;$1&gt;")
-	page = breaks.ReplaceAllString(page, "\n")
+	page = breaks.ReplaceAllString(across.ReplaceAllString(page, "________________________________"), "\n")
 	return html.UnescapeString(tag.ReplaceAllString(page, ""))
 }
 
