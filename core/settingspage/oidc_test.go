@@ -217,6 +217,11 @@ func TestSignInAtAnOpenIDProvider(t *testing.T) {
 			if p := again.come(path); p.status < 400 || again.cookie != "" {
 				t.Errorf("replayed: %d to %q", p.status, p.to)
 			}
+			for _, v.binding = range []string{v.binding, ""} { // it comes twice, before and after the first answer
+				if p := v.come(path); p.to != "/settings/signed-in" {
+					t.Errorf("again: %d to %q: %s", p.status, p.to, p.body)
+				}
+			}
 			w.g.Close()
 			w.change = withOpenID(o, "groups:none=admin", "lee@example.com=admin") // the entry is gone
 			w.open()
@@ -308,6 +313,10 @@ func TestForgedSignInsAreRefused(t *testing.T) {
 	o := startOpenID(t)
 	w := start(t, sqlite(t), withOpenID(o, "pat@example.com=admin", "email:pat@example.com=admin",
 		"groups:support=viewer"))
+	right := &visitor{browser: w.browser()} // by whom the gateway learns how it is authenticated
+	if right.come(right.begin(o)); !right.isSignedIn() {
+		t.Fatal("nobody signs in")
+	}
 	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -340,7 +349,7 @@ func TestForgedSignInsAreRefused(t *testing.T) {
 		"declined": {path: func(p string) string { return p + "&error=access_denied" },
 			reason: signin.ReasonDeclined},
 		"an unknown code": {path: func(p string) string { return strings.Replace(p, "code=code", "code=x", 1) },
-			reason: signin.ReasonProvider},
+			reason: signin.ReasonNotBegun},
 		"begun an hour ago": {change: func() { w.advance(time.Hour) }, reason: signin.ReasonNotBegun},
 	} {
 		w.advance(time.Minute) // for the throttle

@@ -58,9 +58,16 @@ type OpenIDOptions struct {
 //
 // The first that fits counts. It is safe for concurrent use. Create it with [NewOpenID].
 type OpenID struct {
-	opts     OpenIDOptions
-	client   *http.Client
-	provider atomic.Pointer[oidc.Provider] // nil: not asked for yet
+	opts   OpenIDOptions
+	client *http.Client
+	known  atomic.Pointer[known] // nil: the provider was not asked yet
+}
+
+// known is what the provider says of itself, and the client that follows from it. The client learns from the first code
+// that is redeemed how the provider authenticates it. Until then, it sends one that is refused in another way again.
+type known struct {
+	provider *oidc.Provider
+	config   *oauth2.Config
 }
 
 const (
@@ -107,7 +114,7 @@ type begun struct {
 // Begin returns where a browser goes to sign in, and the cookie that binds the sign-in to the browser. may is called
 // before the provider is asked for anything, and its error is returned.
 func (o *OpenID) Begin(ctx context.Context, may func() error) (string, *http.Cookie, error) {
-	if o.provider.Load() == nil {
+	if o.known.Load() == nil {
 		if err := may(); err != nil {
 			return "", nil, err
 		}
@@ -239,26 +246,27 @@ func (o *OpenID) begunBy(r *http.Request) (begun, error) {
 	return b, nil
 }
 
-func notBegun() error {
+func notBegun() *fault.Error {
 	return fault.New(fault.Forbidden, ReasonNotBegun, "This browser has begun no such sign-in, or it took "+
-		"longer than ten minutes. Sign in again.")
+		"longer than ten minutes, or is over. Sign in again.")
 }
 
 // config returns the OAuth client and the provider, whose description it asks for until it has it. Nobody waits for
 // somebody else's question: each has a time of its own.
 func (o *OpenID) config(ctx context.Context) (*oauth2.Config, *oidc.Provider, error) {
-	provider := o.provider.Load()
-	if provider == nil {
-		var err error
-		if provider, err = oidc.NewProvider(oidc.ClientContext(ctx, o.client), o.opts.Issuer); err != nil {
-			return nil, nil, wrongProvider("issuer", err)
-		}
-		o.provider.Store(provider)
+	if k := o.known.Load(); k != nil {
+		return k.config, k.provider, nil
 	}
-	return &oauth2.Config{
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, o.client), o.opts.Issuer)
+	if err != nil {
+		return nil, nil, wrongProvider("issuer", err)
+	}
+	o.known.CompareAndSwap(nil, &known{provider, &oauth2.Config{
 		ClientID: o.opts.ClientID, ClientSecret: o.opts.ClientSecret, Endpoint: provider.Endpoint(),
 		RedirectURL: o.opts.RedirectURI, Scopes: o.scopes(provider),
-	}, provider, nil
+	}})
+	k := o.known.Load()
+	return k.config, k.provider, nil
 }
 
 // scopes returns what is asked for. A provider may tell a claim only to those who ask for the scope of its name, as
@@ -290,7 +298,12 @@ func wrongProvider(setting string, err error) error {
 
 // refused returns the fault for a code that the provider did not redeem.
 func (o *OpenID) refused(err error) error {
-	if answer, is := errors.AsType[*oauth2.RetrieveError](err); is && answer.ErrorCode != "" {
+	answer, is := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case is && answer.ErrorCode == "invalid_grant": // it was used, or has expired (RFC 6749 section 5.2)
+		return notBegun().Because(errors.New("the token endpoint answered invalid_grant"))
+	case is && answer.ErrorCode != "":
+		o.known.Store(nil) // the provider may authenticate the client in another way by now
 		return wrongProvider("client_id and settings_page.oidc.client_secret",
 			fmt.Errorf("its token endpoint answered %q", answer.ErrorCode))
 	}
