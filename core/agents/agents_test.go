@@ -183,7 +183,7 @@ func TestVapiCallsToolsInThreeForms(t *testing.T) {
 		"of server events": `{"id":"tc_1","name":"book_slot","parameters":{"slot_id":"st_1"}}`,
 	} {
 		status, body := w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","timestamp":1,"call":{"id":"call_9"},`+
-			`"customer":{"number":"+12025550101"},"toolCallList":[`+entry+`]}}`)
+			`"customer":{"number":"+12025550101"},"toolCallList":[`+entry+`]}}`, "X-Request-Id: of-a-proxy")
 		want := `{"results":[{"toolCallId":"tc_1","name":"book_slot","result":"Done.",` +
 			`"message":{"type":"request-complete","content":"Done."}}]}`
 		if status != 200 || body != want {

@@ -262,7 +262,9 @@ func (r Runner) call(ctx context.Context, c Call, body []byte, key string) *api.
 			req.Header[name] = values
 		}
 	}
-	if c.CallID != "" && req.Header.Get(headerRequest) == "" { // so that the log of requests finds all of a call
+	// So that the log of requests finds all of a call. Proxies give each request an id of its own (envoyproxy.io, "HTTP
+	// header manipulation", x-request-id; kubernetes.github.io/ingress-nginx, "ConfigMap", generate-request-id).
+	if c.CallID != "" {
 		req.Header.Set(headerRequest, c.CallID)
 	}
 	req.Header.Set("Content-Type", "application/json")
