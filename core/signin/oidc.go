@@ -261,11 +261,11 @@ func (o *OpenID) config(ctx context.Context) (*oauth2.Config, *oidc.Provider, er
 	if err != nil {
 		return nil, nil, wrongProvider("issuer", err)
 	}
-	o.known.CompareAndSwap(nil, &known{provider, &oauth2.Config{
+	k := &known{provider, &oauth2.Config{
 		ClientID: o.opts.ClientID, ClientSecret: o.opts.ClientSecret, Endpoint: provider.Endpoint(),
 		RedirectURL: o.opts.RedirectURI, Scopes: o.scopes(provider),
-	}})
-	k := o.known.Load()
+	}}
+	o.known.CompareAndSwap(nil, k)
 	return k.config, k.provider, nil
 }
 
