@@ -3,6 +3,7 @@ package timezone
 import (
 	"archive/zip"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -92,10 +93,17 @@ func TestClocksAreThoseOfTheLatestRules(t *testing.T) {
 	}
 }
 
-// What Go's own release knows as well is to be taken out of the file.
+// What Go knows as well is to be taken out of the file. Who tests with a later Go need not do that.
 func TestOnlyChangedZonesAreKeptBesideGos(t *testing.T) {
 	if len(changedZones()) == 0 {
 		t.Fatal("there is none")
+	}
+	made, err := os.ReadFile(filepath.Join(goRoot(t), "lib", "time", "update.bash"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(made), "\nDATA=2025c\n") {
+		t.Skip("Go brings another release than 2025c: make the file anew, of the zones that it does not know")
 	}
 	old := goDatabase(t)
 	for name, data := range changedZones() {
@@ -131,17 +139,20 @@ var released = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // goDatabase opens the database that package time/tzdata is made from.
 func goDatabase(t *testing.T) *zip.ReadCloser {
-	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	database, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time",
-		"zoneinfo.zip"))
+	database, err := zip.OpenReader(filepath.Join(goRoot(t), "lib", "time", "zoneinfo.zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = database.Close() })
 	return database
+}
+
+func goRoot(t *testing.T) string {
+	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(root))
 }
 
 // TestAZoneIsReadOnce holds for every call after the first: it allocates nothing, and the zone is the same.
