@@ -135,7 +135,7 @@ func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*
 		stored.RefreshEnds = v.stored.RefreshEnds
 	}
 	row := v.row
-	row.RefreshAt = s.refreshAt(stored)
+	row.RefreshAt = s.refreshAt(stored, cmp.Or(stored.Refresh, v.credentials.Refresh))
 	var saved bool
 	err := s.persist(ctx, s.limits.Save, func(ctx context.Context) (err error) {
 		if row.Sealed, err = s.seal(row, stored); err != nil {

@@ -48,13 +48,21 @@ func (s *TokenSource) storedForm(t Tokens, fingerprint string) storedTokens {
 	return stored
 }
 
+// unused is how long a refresh token is left unused if the life of its access token is not known. Salesforce ends one
+// that nobody redeemed for 30 days ("Limit the Idle Refresh Token TTL in External Client Apps", Salesforce Help).
+const unused = 10 * 24 * time.Hour
+
 // refreshAt returns a time between 75 and 90 % of the token's life, or earlier if Run would be too late for a
-// short-lived token. It returns zero for a token without expiry.
-func (s *TokenSource) refreshAt(stored storedTokens) time.Time {
-	if stored.Expires.IsZero() {
+// short-lived token. For a token without expiry, it returns a time before redeems, a refresh token, ends for want of
+// use, or zero without one.
+func (s *TokenSource) refreshAt(stored storedTokens, redeems string) time.Time {
+	life := unused
+	switch {
+	case !stored.Expires.IsZero():
+		life = stored.Expires.Sub(stored.Issued)
+	case redeems == "":
 		return time.Time{}
 	}
-	life := stored.Expires.Sub(stored.Issued)
 	at := time.Duration(float64(life) * (earliest + span*rand.Float64()))
 	return stored.Issued.Add(min(at, max(life-4*s.limits.Poll, life*3/5)))
 }

@@ -217,7 +217,9 @@ func (s *TokenSource) Renew(
 // on. The connection's state becomes ok and its revision grows, so that every replica opens it again.
 func (s *TokenSource) Keep(ctx context.Context, tenantID, connectionID, fingerprint string, t Tokens) error {
 	stored := s.storedForm(t, fingerprint)
-	row := store.Tokens{TenantID: tenantID, ConnectionID: connectionID, RefreshAt: s.refreshAt(stored)}
+	row := store.Tokens{
+		TenantID: tenantID, ConnectionID: connectionID, RefreshAt: s.refreshAt(stored, stored.Refresh),
+	}
 	var err error
 	if row.Sealed, err = s.seal(row, stored); err != nil {
 		return err

@@ -933,6 +933,27 @@ func TestATokenWithoutAnEnd(t *testing.T) {
 	})
 }
 
+// Salesforce tells no end of an access token, and ends a refresh token that nobody used for 30 days.
+func TestARefreshTokenIsNotLeftUnused(t *testing.T) {
+	t.Parallel()
+	for _, rotation := range []oauthtest.Rotation{oauthtest.SingleUse, oauthtest.Keep} {
+		onSQLite(t, rotation, -1, func(h *harness) {
+			source := h.source("a")
+			h.token(source, theConnection)
+			at := h.row(theConnection).RefreshAt
+			if at.IsZero() || time.Until(at) > 15*24*time.Hour {
+				h.t.Fatalf("it is due at %s", at)
+			}
+			time.Sleep(time.Until(at) + time.Second)
+			source.sweep(h.t.Context())
+			synctest.Wait()
+			if redeems := h.fake.Redeems(); redeems != 2 {
+				h.t.Errorf("%d redeems", redeems)
+			}
+		})
+	}
+}
+
 func TestAConnectionThatIsRemoved(t *testing.T) {
 	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
