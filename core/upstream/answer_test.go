@@ -322,6 +322,29 @@ func TestAnswersHaveOneBudget(t *testing.T) {
 	})
 }
 
+// TestRoomIsGivenBackAfterAPanic: whoever panics while decoding releases nothing, and the call goes on to its end.
+func TestRoomIsGivenBackAfterAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget()
+		client := &http.Client{Transport: &transport{pool: &Pool{budget: b}}}
+		call, end := context.WithCancel(t.Context())
+		for _, panics := range []bool{false, true} {
+			release, err := Decoding(call, client, maxDecodingBytes, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !panics {
+				release()
+			}
+		}
+		end()
+		synctest.Wait()
+		if !b.decoding.TryAcquire(maxDecodingBytes) {
+			t.Error("no other call has room, for as long as the process runs")
+		}
+	})
+}
+
 // TestRoomIsGivenBack checks that every response returns its room to the budget, however its reading ends.
 func TestRoomIsGivenBack(t *testing.T) {
 	good := `["` + strings.Repeat("x", maxAnswerBytes/2) + `"]`

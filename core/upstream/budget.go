@@ -64,15 +64,17 @@ func (b *budget) decode(ctx context.Context, cost int64) (release func(), err er
 }
 
 // Decoding waits for room to decode the contents of responses, such as iCalendar within XML, after they were
-// read. Call release before the next request to a provider. A client that is not from a Pool has no budget.
+// read. Call release before the next request to a provider; after a panic, the end of ctx does. A client that is not
+// from a Pool has no budget.
 func Decoding(ctx context.Context, client *http.Client, bytes, lines int) (release func(), err error) {
 	t, ok := client.Transport.(*transport)
 	if !ok {
 		return func() {}, nil
 	}
-	release, err = t.pool.budget.decode(ctx, costOfByte*int64(bytes)+costOfLine*int64(lines))
+	giveBack, err := t.pool.budget.decode(ctx, costOfByte*int64(bytes)+costOfLine*int64(lines))
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return release, nil
+	forgotten := context.AfterFunc(ctx, giveBack)
+	return func() { forgotten(); giveBack() }, nil
 }
