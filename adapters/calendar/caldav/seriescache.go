@@ -23,15 +23,15 @@ type seriesSet struct {
 	objects  map[string]resource
 	examined time.Time // when the server was last asked for all of them
 	trusted  bool      // the server rejects filters by property, so its time range has to be trusted
+	refused  bool      // nothing is known but that the server cannot synchronize from the token
 }
 
 // seriesCache keeps the series of an account's calendars, by their ids.
 type seriesCache struct {
 	all *seriesMemory // which has the sets of all accounts
 
-	mu      sync.Mutex
-	refused map[string]string // the token from which a calendar could not be synchronized
-	first   map[string]chan struct{}
+	mu    sync.Mutex
+	first map[string]chan struct{}
 }
 
 const (
@@ -40,14 +40,17 @@ const (
 )
 
 func (c *seriesCache) get(calendarID string, now time.Time) *seriesSet {
-	return c.all.get(seriesKey{c, calendarID}, now)
+	set := c.all.get(seriesKey{c, calendarID}, now)
+	if set != nil && set.refused {
+		return nil
+	}
+	return set
 }
 
 // mayKeep reports whether a set with the token would be stored, unless it is too large.
-func (c *seriesCache) mayKeep(calendarID, token string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return token != "" && token != c.refused[calendarID]
+func (c *seriesCache) mayKeep(calendarID, token string, now time.Time) bool {
+	there := c.all.get(seriesKey{c, calendarID}, now)
+	return token != "" && (there == nil || !there.refused || token != there.token)
 }
 
 // begin returns nil to the first who examines a calendar of which no set is known, and who then calls end. To others,
@@ -75,26 +78,17 @@ func (c *seriesCache) end(calendarID string) {
 // put stores a set if it is trusted, or if it has a token that the server has not refused and is not too
 // large. Otherwise it removes the calendar's set.
 func (c *seriesCache) put(calendarID string, set *seriesSet, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := seriesKey{c, calendarID}
-	current := set.token != "" && set.token != c.refused[calendarID] && set.bytes() <= maxSeriesBytes
-	if !current && !set.trusted {
-		c.all.drop(key)
-		return
+	switch {
+	case set.trusted, c.mayKeep(calendarID, set.token, now) && set.bytes() <= maxSeriesBytes:
+		c.all.put(seriesKey{c, calendarID}, set, now)
+	case c.get(calendarID, now) != nil:
+		c.all.drop(seriesKey{c, calendarID})
 	}
-	c.all.put(key, set, now)
 }
 
 // refuse records that a calendar cannot be synchronized from a token. Another token is tried again.
-func (c *seriesCache) refuse(calendarID, token string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all.drop(seriesKey{c, calendarID})
-	if c.refused == nil {
-		c.refused = map[string]string{}
-	}
-	c.refused[calendarID] = token
+func (c *seriesCache) refuse(calendarID, token string, now time.Time) {
+	c.all.put(seriesKey{c, calendarID}, &seriesSet{token: token, refused: true, examined: now}, now)
 }
 
 // seriesOf returns every series of a calendar. It updates a cached set with one synchronization, unless the
@@ -104,7 +98,7 @@ func (d *driver) seriesOf(
 	ctx context.Context, a *account, target calendarCollection,
 ) (set *seriesSet, examined bool, err error) {
 	known := d.series.get(target.ID, d.now())
-	if known == nil && d.series.mayKeep(target.ID, target.syncToken) {
+	if known == nil && d.series.mayKeep(target.ID, target.syncToken, d.now()) {
 		if first := d.series.begin(target.ID); first == nil {
 			defer d.series.end(target.ID)
 		} else {
@@ -124,7 +118,7 @@ func (d *driver) seriesOf(
 		if err == nil || !cannotSync(answered, err) {
 			return set, false, err
 		}
-		d.series.refuse(target.ID, target.syncToken)
+		d.series.refuse(target.ID, target.syncToken, d.now())
 	}
 	if set, err = d.examine(ctx, a, target); err == nil {
 		d.series.put(target.ID, set, d.now())

@@ -56,7 +56,7 @@ func (m *seriesMemory) put(k seriesKey, set *seriesSet, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.remove(m.sets[k])
-	kept := &keptSeries{k, set, set.bytes()}
+	kept := &keptSeries{k, set, len(k.calendar) + set.bytes()}
 	m.sets[k] = m.order.PushFront(kept)
 	m.bytes += kept.bytes
 	m.of[k.account] += kept.bytes
@@ -99,9 +99,9 @@ func (m *seriesMemory) remove(e *list.Element) {
 
 // bytes returns about how much memory the set takes.
 func (s *seriesSet) bytes() int {
-	size := bytesBesideObject
+	size := bytesBesideObject + len(s.token)
 	for _, r := range s.objects {
-		size += bytesBesideObject + len(r.data)
+		size += bytesBesideObject + len(r.data) + len(r.tag) + 3*len(r.id) // its address has it, too
 	}
 	return size
 }

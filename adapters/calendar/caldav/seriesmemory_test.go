@@ -2,6 +2,7 @@ package caldav
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -39,7 +40,32 @@ func TestSeriesOfAllAccountsTakeBoundedMemory(t *testing.T) {
 	}
 	now = now.Add(examineAgain) // from then on, a set is of no use
 	quiet.put("b", of(100), now)
-	if len(all.sets) != 1 || len(all.of) != 1 || all.bytes != of(100).bytes() || all.order.Len() != 1 {
+	if len(all.sets) != 1 || len(all.of) != 1 || all.bytes != len("b")+of(100).bytes() || all.order.Len() != 1 {
 		t.Errorf("an hour later, %d sets of %d accounts take %d bytes", len(all.sets), len(all.of), all.bytes)
+	}
+}
+
+// A server's tokens, addresses and tags may be longer than its events.
+func TestAllThatIsRememberedOfACalendarCounts(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 5, 3, 12, 0, 0, 0, time.UTC)
+	long := strings.Repeat("x", 1<<20)
+	with := func(token string, of resource) func(*seriesCache, string) {
+		return func(c *seriesCache, id string) {
+			c.put(id, &seriesSet{token: token, examined: now, objects: map[string]resource{"a": of}}, now)
+		}
+	}
+	for rule, remember := range map[string]func(c *seriesCache, id string){
+		"a token": with(long, resource{}), "a tag": with("1", resource{tag: long}),
+		"an address":      with("1", resource{id: long}),
+		"a token refused": func(c *seriesCache, id string) { c.refuse(id, long, now) },
+	} {
+		c := &seriesCache{all: newSeriesMemory()}
+		for i := range 100 {
+			remember(c, strconv.Itoa(i))
+		}
+		if kept := c.all.order.Len(); kept < 2 || kept > maxAccountSeriesBytes/len(long) {
+			t.Errorf("%s: %d calendars are kept", rule, kept)
+		}
 	}
 }
