@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,7 +56,8 @@ func judge(f *fault.Error, ended bool, took, patience time.Duration) verdict {
 		}
 		return failure
 	case fault.Unavailable:
-		if f.Reason == fault.ReasonOutcomeUnknown { // the provider did respond
+		// The provider did respond, even if only to refuse a write that it takes later.
+		if f.Reason == fault.ReasonOutcomeUnknown || f.Unsent && strings.HasPrefix(f.Metadata["upstream_status"], "4") {
 			return success
 		}
 		return failure

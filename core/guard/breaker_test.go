@@ -42,13 +42,19 @@ func TestARealAnswerIsHealthy(t *testing.T) {
 			})
 		})
 	}
-	t.Run("rate limited", func(t *testing.T) {
-		bubble(t, Options{MaxTries: 1}, func(t *testing.T, g *Guard) {
-			if n := fail(t, g, target, 200, failing(fault.RateLimited)); n != 200 {
-				t.Errorf("only %d calls were made", n)
-			}
+	for rule, f := range map[string]*fault.Error{
+		"rate limited": failing(fault.RateLimited),
+		// Salesforce's maintenance, during which it can be read, and a record that somebody else changes.
+		"a write refused for now": failingUnsent(fault.Unavailable).With("upstream_status", "400"),
+	} {
+		t.Run(rule, func(t *testing.T) {
+			bubble(t, Options{MaxTries: 1}, func(t *testing.T, g *Guard) {
+				if n := fail(t, g, target, 200, f); n != 200 {
+					t.Errorf("only %d calls were made", n)
+				}
+			})
 		})
-	})
+	}
 }
 
 func TestOurOwnFaultsSayNothing(t *testing.T) {
