@@ -4,7 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	_ "embed" // for the zones
-	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -28,12 +28,8 @@ var changedZones = sync.OnceValue(func() map[string][]byte {
 	if err != nil {
 		panic("timezone: " + err.Error()) // the embedded file is tested
 	}
-	for _, each := range files.File {
-		file, err := each.Open()
-		if err != nil {
-			panic("timezone: " + err.Error())
-		}
-		if all[each.Name], err = io.ReadAll(file); err != nil {
+	for _, file := range files.File {
+		if all[file.Name], err = fs.ReadFile(files, file.Name); err != nil {
 			panic("timezone: " + err.Error())
 		}
 	}
