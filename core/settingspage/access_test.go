@@ -42,7 +42,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 		if p := b.get("/settings/signed-in"); p.to != "/settings" || !b.isSignedIn() {
 			t.Errorf("led to %q", p.to)
 		}
-		late := w.link(signin.NewLink{})
+		late, signedIn := w.link(signin.NewLink{}), w.signedIn(signin.NewLink{Person: "lee"})
 		for name, path := range map[string]string{
 			"replayed": path, "mistyped": path[:len(path)-1], "unknown": "/settings/sign-in/fds_nothing",
 			"expired": late,
@@ -59,6 +59,9 @@ func TestALinkSignsInOnce(t *testing.T) {
 			}
 			if other.cookie != "" {
 				t.Errorf("%s: there is a session", name)
+			}
+			if p := signedIn.post(path, nil); p.status != http.StatusNotFound {
+				t.Errorf("%s, by who is signed in as somebody else: %d", name, p.status)
 			}
 			if name == "expired" {
 				w.advance(-signin.LinkLife)

@@ -107,10 +107,10 @@ func tooManyTries() error {
 
 // useLink signs the person in for whom a link was made.
 func (p *Pages) useLink(v *visit) (reply, error) {
-	found, err := p.link(v)
-	if v.isOver(err, signin.ReasonLinkUnusable) {
+	if v.person.HasUsed(v.path("token")) { // by the first of two clicks
 		return see("/signed-in")
 	}
+	found, err := p.link(v)
 	if err != nil {
 		return reply{}, err
 	}
@@ -121,12 +121,6 @@ func (p *Pages) useLink(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	return see("/signed-in")
-}
-
-// isOver reports whether a sign-in has failed for a reason because the person is signed in already: somebody who clicks
-// twice is, by the first click.
-func (v *visit) isOver(err error, reason string) bool {
-	return v.person != (signin.Person{}) && err != nil && fault.From(err).Reason == reason
 }
 
 // signedIn leads on if the browser has kept the session, and otherwise says why it has not.
@@ -181,8 +175,8 @@ func (p *Pages) finishOpenID(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	person, err := p.opts.OpenID.Finish(v.r, p.mayAsk(v))
-	if v.isOver(err, signin.ReasonNotBegun) {
-		return see("/signed-in")
+	if v.person != (signin.Person{}) && err != nil && fault.From(err).Reason == signin.ReasonNotBegun {
+		return see("/signed-in") // somebody who clicks twice was signed in by the first click
 	}
 	if err != nil {
 		return reply{}, err

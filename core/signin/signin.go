@@ -37,6 +37,14 @@ type Person struct {
 	Role     apikey.Role `json:"role"`
 	// The entry of the configuration that lets the person in, for people from an OpenID provider.
 	Grant string `json:"grant,omitempty"`
+	// The hash of the link's token, for people from a link.
+	Link string `json:"link,omitempty"`
+}
+
+// HasUsed reports whether the person signed in with the link of this token.
+func (p Person) HasUsed(token string) bool {
+	hash, ok := hashOf(token)
+	return ok && p.Link == hash
 }
 
 // Options configure [Links] and [Sessions].
@@ -185,6 +193,7 @@ func (l *Links) Get(ctx context.Context, token string) (Link, error) {
 		return Link{}, unusable()
 	}
 	shown := Link{Person: opens.Person, ExpiresAt: opens.ExpiresAt}
+	shown.Link = hash
 	if opens.Person.TenantID == "" {
 		return shown, nil
 	}
