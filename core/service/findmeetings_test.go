@@ -875,6 +875,12 @@ func TestAMeetingIsFoundWhereSomebodyMovedItThoughAnotherCalendarCannotBeRead(t 
 	byPhone.Start, byPhone.End = when(t, "2030-03-04"), when(t, "2030-03-06")
 	_, err := p.Calendar.FindMeetings(background, c, byPhone)
 	wantReason(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
+	late := book(t, p, c, Write{}, meeting(t, "late", 12)).Record.Event.EventID
+	w.meetings.edit(late, func(e *calendar.Event) { e.CalendarID = "shown soon" })
+	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: late, Title: "other"})
+	if err != nil {
+		t.Errorf("just booked, it is changed: %v", err)
+	}
 }
 
 // Graph finds an event by its id whatever calendar it is asked in (microsoftgraph/microsoft-graph-docs#391), also in one

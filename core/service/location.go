@@ -127,16 +127,17 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 			others = append(others, other.ID)
 		}
 	}
+	deleted := c.checkShown(ctx, e)
 	if len(others) > 0 {
 		where, err := isIn(others)
 		switch {
-		case err != nil:
-			return "", err
 		case where != "":
 			return where, c.remember(ctx, e.ID, where)
+		case err != nil && deleted != nil: // it may be in one that cannot be read
+			return "", err
 		}
 	}
-	return e.CalendarID, c.checkShown(ctx, e)
+	return e.CalendarID, deleted
 }
 
 // checkShown returns an error for an event that no calendar shows, unless it is one that was just booked or moved, or
