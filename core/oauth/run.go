@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
@@ -12,7 +13,9 @@ import (
 // twenty seconds.
 func (s *TokenSource) Run(ctx context.Context) {
 	defer s.finish()
-	for {
+	for isScheduled := false; ; {
+		// The version before gave no time to a token without an end. In a day, no replica of it takes the time away.
+		isScheduled = isScheduled || s.options.Store.ScheduleTokens(ctx, s.options.Now().Add(24*time.Hour)) == nil
 		s.sweep(ctx)
 		s.cache.purge(s.options.Now())
 		s.dropBulkheads()

@@ -954,6 +954,29 @@ func TestARefreshTokenIsNotLeftUnused(t *testing.T) {
 	}
 }
 
+// The version before gave such tokens no time.
+func TestARefreshTokenOfTheVersionBeforeIsNotLeftUnused(t *testing.T) {
+	t.Parallel()
+	onSQLite(t, oauthtest.SingleUse, -1, func(h *harness) {
+		source := h.source("a", func(s *TokenSource) { s.limits.Poll = time.Hour })
+		h.token(source, theConnection)
+		row := h.row(theConnection)
+		row.RefreshAt = time.Time{}
+		if saved, err := h.store.SaveTokens(h.t.Context(), row, row.Version); !saved || err != nil {
+			h.t.Fatal(saved, err)
+		}
+		h.run(source)
+		time.Sleep(2 * time.Hour)
+		if redeems := h.fake.Redeems(); redeems != 1 {
+			h.t.Errorf("%d redeems while a replica of the version before may run", redeems)
+		}
+		time.Sleep(25 * time.Hour)
+		if redeems := h.fake.Redeems(); redeems != 2 || h.row(theConnection).RefreshAt.IsZero() {
+			h.t.Errorf("%d redeems", redeems)
+		}
+	})
+}
+
 func TestAConnectionThatIsRemoved(t *testing.T) {
 	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {

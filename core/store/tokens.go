@@ -55,6 +55,12 @@ func (s *Store) DueTokens(ctx context.Context, now time.Time, after Tokens, limi
 		millis(now), from, after.ConnectionID, limit, millis(now.Add(longestLease)))
 }
 
+// ScheduleTokens makes the tokens due at a time that would never be, unless they were refused.
+func (s *Store) ScheduleTokens(ctx context.Context, at time.Time) error {
+	_, err := s.exec(ctx, "UPDATE tokens SET refresh_at = $1 WHERE refresh_at IS NULL AND NOT refused", millis(at))
+	return err
+}
+
 // putTokens adds or replaces a row, which ends a lease.
 const putTokens = "INSERT INTO tokens (" + tokenColumns + `) VALUES ($1, $2, $3, 1, $4, FALSE, 0, '', 0)
 	ON CONFLICT (tenant_id, connection_id) DO UPDATE SET sealed = excluded.sealed, version = tokens.version + 1,
