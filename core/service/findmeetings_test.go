@@ -824,6 +824,29 @@ func TestAMeetingThatSomebodyDeletedIsNotToldOfThoughItsIDFindsIt(t *testing.T) 
 	}
 }
 
+// What lasts long is looked for where it begins: nobody waits for all that a calendar has meanwhile.
+func TestAnEventThatLastsLongIsFoundByItsBeginning(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar, w.meetings.traits.KeepsCancelled = false, false
+	fair := book(t, p, c, Write{}, meeting(t, "fair", 9)).Record.Event.EventID
+	w.clock.advance(3 * time.Minute)
+	w.meetings.fill("main", w.meetings.pageSize)
+	for _, allDay := range []bool{false, true} {
+		w.meetings.edit(fair, func(e *calendar.Event) {
+			if allDay {
+				e.Start = calendar.Time{Instant: hour(0), AllDay: true}
+			}
+			e.End = calendar.Time{Instant: e.Start.Instant.AddDate(0, 1, 0), AllDay: allDay}
+		})
+		before := w.meetings.called("events/main")
+		_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: fair, Title: fmt.Sprint("other ", allDay)})
+		if pages := w.meetings.called("events/main") - before; err != nil || !allDay && pages > 1 {
+			t.Errorf("all day: %t: %v, after %d pages", allDay, err, pages)
+		}
+	}
+}
+
 // What is booked or moved without a slot has no hold on its time that would tell how new it is.
 func TestAMeetingIsToldOfBeforeACalendarShowsItThoughNoSlotIsHeld(t *testing.T) {
 	t.Parallel()

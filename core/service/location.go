@@ -86,7 +86,7 @@ func (c calendarClient) tellsCalendars() bool {
 }
 
 // locate returns the calendar in which an event is that was just read. Where the provider does not tell (Microsoft), the
-// lists of calendars at the event's time do: first that of the one in which it was seen or is said to be. Somebody may
+// lists of calendars at the event's start do: first that of the one in which it was seen or is said to be. Somebody may
 // have dragged it to another since, or deleted it: its id finds it among the deleted items as well, whose folder is in
 // the same mailbox (learn.microsoft.com/graph/outlook-immutable-id). Then it is not found.
 func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, error) {
@@ -94,11 +94,12 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 		return e.CalendarID, nil
 	}
 	span := spanOf(e)
-	if !span.To.After(span.From) {
-		span.To = span.From.Add(time.Minute)
+	span.To = span.From.Add(time.Minute) // where it begins: it may go on for weeks
+	if e.Start.AllDay {
+		span.To = span.From.Add(24 * time.Hour) // a whole day overlaps itself in any zone
 	}
 	isIn := func(ids []string) (string, error) {
-		lists, err := c.newLists(ctx, ids, span, "UTC") // a whole day overlaps itself in any zone
+		lists, err := c.newLists(ctx, ids, span, "UTC")
 		if err != nil {
 			return "", err
 		}
