@@ -977,6 +977,30 @@ func TestARefreshTokenOfTheVersionBeforeIsNotLeftUnused(t *testing.T) {
 	})
 }
 
+// It may be used up. Its access token still works, and may do so for long.
+func TestARefreshTokenIsNotPresentedAgainBecauseAGatewayStarts(t *testing.T) {
+	t.Parallel()
+	onSQLite(t, oauthtest.SingleUse, -1, func(h *harness) {
+		slow := func(s *TokenSource) { s.limits.Poll = time.Hour }
+		source := h.source("a", slow)
+		access := h.token(source, theConnection)
+		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+			_, _ = forward()
+			return nil, io.ErrUnexpectedEOF
+		})
+		time.Sleep(10 * 24 * time.Hour)
+		source.sweep(h.t.Context())
+		synctest.Wait()
+		h.through(nil)
+		started := h.source("b", slow)
+		h.run(started)
+		time.Sleep(48 * time.Hour)
+		if calls := h.fake.TokenCalls(); calls != 2 || h.token(started, theConnection) != access {
+			h.t.Errorf("%d requests for tokens", calls)
+		}
+	})
+}
+
 func TestAConnectionThatIsRemoved(t *testing.T) {
 	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {

@@ -55,9 +55,10 @@ func (s *Store) DueTokens(ctx context.Context, now time.Time, after Tokens, limi
 		millis(now), from, after.ConnectionID, limit, millis(now.Add(longestLease)))
 }
 
-// ScheduleTokens makes the tokens due at a time that would never be, unless they were refused.
+// ScheduleTokens makes the tokens due at a time that would never be, unless their last renewal failed.
 func (s *Store) ScheduleTokens(ctx context.Context, at time.Time) error {
-	_, err := s.exec(ctx, "UPDATE tokens SET refresh_at = $1 WHERE refresh_at IS NULL AND NOT refused", millis(at))
+	_, err := s.exec(ctx,
+		"UPDATE tokens SET refresh_at = $1 WHERE refresh_at IS NULL AND NOT refused AND failures = 0", millis(at))
 	return err
 }
 
