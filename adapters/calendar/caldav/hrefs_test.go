@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/adapters/calendar/caldav"
 	"frontdesk/adapters/calendar/caldav/fake"
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
@@ -185,7 +186,7 @@ func attackHrefs(t *testing.T, which *regexp.Regexp, redirects, isTLS bool) {
 // useCalendars makes every call of a driver. It ignores errors.
 func useCalendars(t *testing.T, address string, client *http.Client) {
 	t.Helper()
-	driver, err := declared.OpenCalendar(t.Context(),
+	driver, err := caldav.Adapter().OpenCalendar(t.Context(),
 		adapter.Values{Settings: map[string]any{"url": address, "email": email}, Credentials: map[string]string{
 			"username": "alice", "password": "withheld",
 		}},
