@@ -3,7 +3,9 @@ package mcp
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"frontdesk/core/api"
@@ -22,6 +24,31 @@ func (s *Server) caller(t api.Tool) mcp.ToolHandler {
 			return nil, err
 		}
 		return text(result), nil
+	}
+}
+
+type panicKey struct{}
+
+// inLibrary returns a tool as the library calls it: in a goroutine of its own, in which a panic would end the process.
+// It is passed on to that of the request.
+func inLibrary(call mcp.ToolHandler) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				ctx.Value(panicKey{}).(*atomic.Pointer[any]).Store(&cause)
+				err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+			}
+		}()
+		return call(ctx, req)
+	}
+}
+
+// serveByLibrary answers a request by the library, and panics if a tool did.
+func serveByLibrary(library http.Handler, w http.ResponseWriter, r *http.Request) {
+	var panicked atomic.Pointer[any]
+	library.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), panicKey{}, &panicked)))
+	if cause := panicked.Load(); cause != nil {
+		panic(*cause)
 	}
 }
 

@@ -19,5 +19,5 @@ func (s *Server) ServeByLibrary(w http.ResponseWriter, r *http.Request, caller a
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	ctx := context.WithValue(r.Context(), callerKey{}, caller)
-	s.json.ServeHTTP(&refusals{ResponseWriter: w, body: body}, r.WithContext(ctx))
+	serveByLibrary(s.json, &refusals{ResponseWriter: w, body: body}, r.WithContext(ctx))
 }

@@ -146,7 +146,7 @@ func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte)
 		http.Error(w, "The id must be a string, or an integer of at most 53 bits.", http.StatusBadRequest)
 		return
 	}
-	library.ServeHTTP(w, r)
+	serveByLibrary(library, w, r)
 }
 
 // takesJSON reports whether a request has JSON and takes it, in the common spelling.

@@ -235,7 +235,7 @@ func (s *Server) serverFor(scopes []apikey.Scope) served {
 	server := served{mcp.NewServer(s.implementation(), options), map[string]mcp.ToolHandler{}}
 	extend(server.library)
 	add := func(t *mcp.Tool, call mcp.ToolHandler) {
-		server.library.AddTool(t, call)
+		server.library.AddTool(t, inLibrary(call))
 		server.tools[t.Name] = call
 	}
 	add(clockTool(), s.tellTime)

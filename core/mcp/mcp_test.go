@@ -528,3 +528,25 @@ func TestABrokenBodyIsItsSendersFault(t *testing.T) {
 		t.Errorf("%s, %v", answer, err)
 	}
 }
+
+// TestAPanicOfAToolIsThatOfItsRequest: the API around the request recovers it. In the goroutine in which the library
+// calls a tool, it would end the process.
+func TestAPanicOfAToolIsThatOfItsRequest(t *testing.T) {
+	t.Parallel()
+	w, server := openWith(t, 0, nil)
+	w.answer = func(http.ResponseWriter, *http.Request) { panic("defect") }
+	for by, arguments := range map[string]string{"the fast path": "{}", "the library": "null"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("by %s: no panic", by)
+				}
+			}()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_slots","arguments":`+arguments+`}}`))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			_ = server.Protocol().Serve(httptest.NewRecorder(), r, everything())
+		}()
+	}
+}
