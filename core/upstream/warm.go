@@ -70,7 +70,8 @@ func (w *warmer) close() {
 	w.work.Wait()
 }
 
-// asked notes that a call has asked a server. A request that was given up shows nothing of the server.
+// asked notes that a call has asked a server. A request that was given up shows nothing of the server, nor does the end
+// of its time, which may have been short: the next request that keeps the connection open does.
 func (w *warmer) asked(base *http.Transport, at *url.URL, f *fault.Error) {
 	if base.DisableKeepAlives {
 		return
@@ -79,7 +80,7 @@ func (w *warmer) asked(base *http.Transport, at *url.URL, f *fault.Error) {
 	defer w.mu.Unlock()
 	of, now := w.find(base, at), w.now()
 	of.called = now
-	if f != nil && f.Code == fault.Canceled {
+	if f != nil && (f.Code == fault.Canceled || f.Code == fault.Timeout) {
 		return
 	}
 	of.touched, of.failed = now, time.Time{}

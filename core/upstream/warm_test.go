@@ -137,22 +137,29 @@ func TestAServerThatFailsIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestARequestThatIsGivenUpIsNoFailureOfTheServer: its connection stays open for others, whether the caller leaves or
-// another request of the call fails, whose fault is the cause then.
+// TestARequestThatIsGivenUpIsNoFailureOfTheServer: its connection stays open for others, whether the caller leaves, has
+// no more time, or another request of the call fails, whose fault is the cause then.
 func TestARequestThatIsGivenUpIsNoFailureOfTheServer(t *testing.T) {
-	for _, cause := range []error{nil, fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "There is none.")} {
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	refused, refuse := context.WithCancelCause(t.Context())
+	refuse(fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "There is none."))
+	late, stop := context.WithDeadline(t.Context(), time.Now())
+	defer stop()
+	for ended, want := range map[context.Context]*fault.Error{
+		left: fault.New(fault.Canceled, fault.ReasonCanceled, ""), refused: fault.New(fault.Canceled, fault.ReasonCanceled, ""),
+		late: fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, ""),
+	} {
 		w := newWarming(t, PoolOptions{AllowTenantNetworks: loopback})
 		if err := w.call(t); err != nil {
 			t.Fatal(err)
 		}
-		ended, end := context.WithCancelCause(t.Context())
-		end(cause)
 		resp, err := w.Client(w.client).Do(
 			request(t, http.MethodGet, w.client.AuthorizeFor.String(), "").WithContext(ended))
 		if err == nil {
 			_ = resp.Body.Close()
 		}
-		wantFault(t, err, fault.Canceled, fault.ReasonCanceled, true)
+		wantFault(t, err, want.Code, want.Reason, true)
 		w.after(warmAfter)
 		w.want(t, 1, 1)
 	}
