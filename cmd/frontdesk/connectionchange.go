@@ -18,8 +18,8 @@ type connectionChange struct {
 
 // Help returns the text that is shown with the flags.
 func (connectionChange) Help() string {
-	return "Credentials, and settings that are not given, stay as they are. A setting that has keys is set as a whole: " +
-		"keys that are not given go."
+	return "Credentials, and settings that are not given, stay as they are. A setting that has keys is set as a " +
+		"whole: keys that are not given go."
 }
 
 // Run changes settings of the connection.

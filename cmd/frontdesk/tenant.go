@@ -89,8 +89,8 @@ type tenantChange struct {
 
 // Help returns the text that is shown with the flags.
 func (tenantChange) Help() string {
-	return "The settings are those of the file that apply reads. Settings that are not given stay as they are. One that " +
-		"has keys, such as status_words or open_hours, is set as a whole: keys that are not given go."
+	return "The settings are those of the file that apply reads. Settings that are not given stay as they are. One " +
+		"that has keys, such as status_words or open_hours, is set as a whole: keys that are not given go."
 }
 
 // Run changes the tenant's settings.

@@ -439,7 +439,8 @@ func TestWhatAGrantAsksOfTokensIsSent(t *testing.T) {
 	}
 	renewed, err := c.Token(t.Context(), given.Refresh)
 	if err != nil || renewed.Refresh == "" || renewed.Expires.IsZero() {
-		t.Errorf("a refresh token came: %t; the access token ends at %s; %v", renewed.Refresh != "", renewed.Expires, err)
+		t.Errorf("a refresh token came: %t; the access token ends at %s; %v", renewed.Refresh != "", renewed.Expires,
+			err)
 	}
 }
 

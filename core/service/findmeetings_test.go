@@ -655,7 +655,8 @@ func TestAMeetingIsFoundInACalendarThatIsNew(t *testing.T) {
 				w.meetings.put(moved)
 			}
 			if first == "update" {
-				_, err = p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T12:00:00Z")})
+				_, err = p.Calendar.Update(asKey(c), c, Write{},
+					UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T12:00:00Z")})
 				if got := w.meetings.live(); len(got) == 1 && !got[0].Start.Instant.Equal(hour(12)) {
 					t.Errorf("is at %s", got[0].Start.Instant)
 				}
@@ -840,7 +841,8 @@ func TestAnEventThatLastsLongIsFoundByItsBeginning(t *testing.T) {
 			e.End = calendar.Time{Instant: e.Start.Instant.AddDate(0, 1, 0), AllDay: allDay}
 		})
 		before := w.meetings.called("events/main")
-		_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: fair, Title: fmt.Sprint("other ", allDay)})
+		_, err := p.Calendar.Update(asKey(c), c, Write{},
+			UpdateMeeting{EventID: fair, Title: fmt.Sprint("other ", allDay)})
 		if pages := w.meetings.called("events/main") - before; err != nil || !allDay && pages > 1 {
 			t.Errorf("all day: %t: %v, after %d pages", allDay, err, pages)
 		}

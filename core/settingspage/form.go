@@ -226,7 +226,8 @@ func tenantFields(given func(name string) string) []field {
 }
 
 // tenantSettings returns the settings that were edited in the form of a tenant: values as JSON has them, and nil for
-// the default. What was left as it was shown stays exactly as it is: a word with an equals sign is not what words reads.
+// the default. What was left as it was shown stays exactly as it is: a word with an equals sign is not what words
+// reads.
 func (v *visit) tenantSettings() map[string]any {
 	settings := map[string]any{}
 	for _, d := range tenant.Declared() {

@@ -82,7 +82,8 @@ func TestClocksAreThoseOfTheLatestRules(t *testing.T) {
 	for name, want := range map[string]string{
 		"America/Vancouver": "05:00", "America/Edmonton": "06:00", "America/Yellowknife": "06:00",
 		"America/Winnipeg": "07:00", "America/Havana": "08:00", "Africa/Casablanca": "12:00",
-		"America/Los_Angeles": "04:00", "America/Denver": "05:00", "America/Regina": "06:00", "America/Toronto": "07:00",
+		"America/Los_Angeles": "04:00", "America/Denver": "05:00", "America/Regina": "06:00",
+		"America/Toronto": "07:00",
 	} {
 		zone, err := Load(name)
 		if err != nil || zone.String() != name {

@@ -147,8 +147,9 @@ func TestARequestThatIsGivenUpIsNoFailureOfTheServer(t *testing.T) {
 	late, stop := context.WithDeadline(t.Context(), time.Now())
 	defer stop()
 	for ended, want := range map[context.Context]*fault.Error{
-		left: fault.New(fault.Canceled, fault.ReasonCanceled, ""), refused: fault.New(fault.Canceled, fault.ReasonCanceled, ""),
-		late: fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, ""),
+		left:    fault.New(fault.Canceled, fault.ReasonCanceled, ""),
+		refused: fault.New(fault.Canceled, fault.ReasonCanceled, ""),
+		late:    fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, ""),
 	} {
 		w := newWarming(t, PoolOptions{AllowTenantNetworks: loopback})
 		if err := w.call(t); err != nil {

@@ -79,8 +79,8 @@ func showIn(zone string, e *calendar.Event) {
 // setTimes writes the event's start and end. DTSTART and DTEND keep their positions among the properties.
 func setTimes(event *ical.Component, begin, end ical.Moment, location *time.Location) {
 	event.Remove("DURATION", ownZone)
-	// Marks of a whole day, which Zimbra writes (Invite.toVComponent), and by which it and Open-Xchange (Start.java) read
-	// an event whatever its times are.
+	// Marks of a whole day, which Zimbra writes (Invite.toVComponent), and by which it and Open-Xchange (Start.java)
+	// read an event whatever its times are.
 	event.Remove("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT")
 	event.Set(begin.Property("DTSTART"))
 	if !event.Has("DTEND") {

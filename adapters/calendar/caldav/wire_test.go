@@ -238,7 +238,8 @@ func TestNothingSaysOfAnEventAtATimeThatItIsAWholeDay(t *testing.T) {
 		if key != "" {
 			i, _, _ = o.find(key)
 		}
-		err := edit{object: o, now: stampTime}.apply(i, key != "", calendar.Change{Start: &start, End: &end, Zone: "UTC"})
+		moved := calendar.Change{Start: &start, End: &end, Zone: "UTC"}
+		err := edit{object: o, now: stampTime}.apply(i, key != "", moved)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -508,8 +508,8 @@ func TestZammadTellsTheLabelsOfTheConnection(t *testing.T) {
 	}
 }
 
-// A merge leaves the case that was merged, canceled, with the other one's id. That one is what the caller asks about. It
-// may be one that the connection's user does not see.
+// A merge leaves the case that was merged, canceled, with the other one's id. That one is what the caller asks about.
+// It may be one that the connection's user does not see.
 func TestDynamicsFollowsAMergedCase(t *testing.T) {
 	t.Parallel()
 	d, server := dynamics365().open(t)

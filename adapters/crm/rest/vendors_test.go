@@ -175,7 +175,8 @@ func zammad() *system {
 				do: func(v *vendor, q ask) (int, any) {
 					links := []any{object{"link_type": "normal", "link_object": "Ticket", "link_object_value": 1}}
 					if into := v.one("ticket", "id", q.query.Get("link_object_value"))["into"]; into != nil {
-						links = append(links, object{"link_type": "parent", "link_object": "Ticket", "link_object_value": into})
+						links = append(links,
+							object{"link_type": "parent", "link_object": "Ticket", "link_object_value": into})
 					}
 					return 200, object{"links": links, "assets": object{}}
 				}},
@@ -759,8 +760,8 @@ func pipedrive() *system {
 
 func dynamics365() *system {
 	guid := func(n any) string { return fmt.Sprintf("a0b1c2d3-0000-0000-0000-%012x", whole(n)) }
-	reasons := map[int]string{1: "In Progress", 2: "On Hold", 3: "Waiting for Details", 4: "Researching", 5: "Problem Solved",
-		2000: "Merged"}
+	reasons := map[int]string{1: "In Progress", 2: "On Hold", 3: "Waiting for Details", 4: "Researching",
+		5: "Problem Solved", 2000: "Merged"}
 	priorities := map[int]string{1: "High", 2: "Normal", 3: "Low"}
 	const formatted, logical = "@OData.Community.Display.V1.FormattedValue", "@Microsoft.Dynamics.CRM.lookuplogicalname"
 	ticket := func(o object) any {

@@ -37,7 +37,8 @@ var meanings = map[int]meaning{
 		"Twilio does not allow the connection's credentials to do this. Grant the API key the permission " +
 			"for phone numbers, or use another key."},
 	22300: {fault.Forbidden, fault.ReasonPermissionDenied,
-		"Twilio does not let the account buy phone numbers at the moment. Ask Twilio's support to lift the restriction."},
+		"Twilio does not let the account buy phone numbers at the moment. Ask Twilio's support to lift the " +
+			"restriction."},
 	testCredentials: {fault.Forbidden, fault.ReasonPermissionDenied,
 		"Twilio's test credentials cannot do this. Use the live credentials of the account."},
 	tooMany: {fault.RateLimited, fault.ReasonProviderRateLimited,
