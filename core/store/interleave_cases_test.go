@@ -751,6 +751,9 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"ResealAuditKey", func(c caller) (any, error) {
 		return only(c.s.ResealAuditKey(c.ctx, "key", []byte("by "+c.name)))
 	}},
+	{"ScheduleTokens", func(c caller) (any, error) {
+		return only(c.s.ScheduleTokens(c.ctx, noon.Add(time.Hour)))
+	}},
 })
 
 // claimEffect claims an effect for an intent of the caller, unless another intent has it.
