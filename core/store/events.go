@@ -25,8 +25,19 @@ func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
 		return nil
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return execAll(ctx, tx, seeEvents(seen))
+		return execAll(ctx, tx, slices.Concat(s.parentsFirst(seenIn(seen, nil)), seeEvents(seen)))
 	})
+}
+
+// seenIn returns the ids of the connections in which events and meetings were seen.
+func seenIn(events []EventSeen, meetings []Meeting) (connectionIDs []string) {
+	for _, e := range events {
+		connectionIDs = append(connectionIDs, e.ConnectionID)
+	}
+	for _, m := range meetings {
+		connectionIDs = append(connectionIDs, m.ConnectionID)
+	}
+	return connectionIDs
 }
 
 // EventSeen returns where an event was seen last.

@@ -61,6 +61,12 @@ func (o operation) method() string {
 var leavesLocked = map[string]bool{"PurgeIntents": true, "PurgeTickets": true, "PurgePurchases": true,
 	"PurgeDeliveries": true, "PurgeSlots": true, "PurgeEvents": true, "PurgeMeetings": true, "PurgeCreations": true}
 
+// removal is what locks a connection before the rows that refer to it, and addsToIt are the methods that add several
+// such rows, of which some are there already.
+const removal = "DeleteConnection: the default"
+
+var addsToIt = map[string]bool{"SeeEvents": true, "SeeMeetings": true, "OfferSlots": true, "FinishIntent": true}
+
 // TestEveryMethodIsInterleaved fails if a method of the store is missing from the operations.
 func TestEveryMethodIsInterleaved(t *testing.T) {
 	t.Parallel()
@@ -86,9 +92,10 @@ func TestEveryMethodIsInterleaved(t *testing.T) {
 	}
 }
 
-// TestInterleavedOperationsHaveASerialOrder runs the pairs that use a common table: each operation against itself at
-// every stop, against others of its method at every third stop, and every fortieth other pair at every third stop, if
-// a rival can come between. With FRONTDESK_RIVALS=all it runs each pair at every stop.
+// TestInterleavedOperationsHaveASerialOrder runs the pairs that use a common table: each operation against itself, and
+// the removal of a connection against what adds to it, at every stop, each against others of its method at every third
+// stop, and every fortieth other pair at every third stop, if a rival can come between. With FRONTDESK_RIVALS=all it runs
+// each pair at every stop.
 func TestInterleavedOperationsHaveASerialOrder(t *testing.T) {
 	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
@@ -110,7 +117,7 @@ func TestInterleavedOperationsHaveASerialOrder(t *testing.T) {
 					case all:
 					case !footprints[a.name].meets(footprints[b.name]):
 						continue
-					case i == j:
+					case i == j, a.name == removal && addsToIt[b.method()]:
 					case a.method() == b.method():
 						stops = everyThird(stops, j)
 					case footprints[a.name].excludes(w.postgres), (i+j)%40 != 20:

@@ -26,7 +26,7 @@ func (s *Store) SeeMeetings(ctx context.Context, meetings []Meeting) error {
 		return nil
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return execAll(ctx, tx, seeMeetings(meetings))
+		return execAll(ctx, tx, slices.Concat(s.parentsFirst(seenIn(nil, meetings)), seeMeetings(meetings)))
 	})
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -32,6 +33,7 @@ func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
 	}
 	const columns = 13
 	var args []any
+	var connectionIDs []string
 	for _, o := range offers {
 		calendars, err := json.Marshal(o.CalendarIDs)
 		if err != nil {
@@ -40,16 +42,26 @@ func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
 		args = append(args, o.TenantID, o.ConnectionID, o.ID, millis(o.From), millis(o.To), string(calendars),
 			millis(o.OfferedAt), o.TimeZone, o.Availability, o.Before.Milliseconds(), o.After.Milliseconds(),
 			o.TentativeIsFree, o.Rules)
+		connectionIDs = append(connectionIDs, o.ConnectionID)
 	}
-	_, err := s.exec(ctx, `INSERT INTO slots_offered
+	insert := statement{args: args, query: `INSERT INTO slots_offered
 		(tenant_id, connection_id, id, starts_at, ends_at, calendar_ids, offered_at, time_zone, availability,
-			buffer_before, buffer_after, tentative_is_free, rules) VALUES `+placeholders(len(offers), columns)+`
+			buffer_before, buffer_after, tentative_is_free, rules) VALUES ` + placeholders(len(offers), columns) + `
 		ON CONFLICT (tenant_id, connection_id, id) DO UPDATE SET starts_at = excluded.starts_at,
 			ends_at = excluded.ends_at, calendar_ids = excluded.calendar_ids, offered_at = excluded.offered_at,
 			time_zone = excluded.time_zone, availability = excluded.availability,
 			buffer_before = excluded.buffer_before, buffer_after = excluded.buffer_after,
-			tentative_is_free = excluded.tentative_is_free, rules = excluded.rules`, args...)
-	return err
+			tentative_is_free = excluded.tentative_is_free, rules = excluded.rules`}
+	first := s.parentsFirst(connectionIDs)
+	if first == nil {
+		_, err := s.exec(ctx, insert.query, insert.args...)
+		return err
+	}
+	all := append(first, insert)
+	if done, err := s.atOnce(ctx, all); done || err != nil {
+		return err
+	}
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return execAll(ctx, tx, all) })
 }
 
 // SlotOffered returns the slot that was offered with an id to the tenant, in the connection.

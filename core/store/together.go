@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +29,20 @@ const (
 
 func (t statement) exec(ctx context.Context, q querier) (affected int64, err error) {
 	return exec(ctx, q, t.query, t.args...)
+}
+
+// parentsFirst returns the statement that locks connections before the rows that refer to them, as their removal does.
+// What adds several rows would lock those that are there already first, and the connection for a new one only then, so
+// that the two could deadlock.
+func (s *Store) parentsFirst(connectionIDs []string) []statement {
+	if s.dialect.lockParent == "" {
+		return nil
+	}
+	slices.Sort(connectionIDs)
+	list, args := among(slices.Compact(connectionIDs), nil)
+	return []statement{{
+		query: "SELECT id FROM connections WHERE id IN " + list + " ORDER BY id" + s.dialect.lockParent, args: args,
+	}}
 }
 
 func execAll(ctx context.Context, q querier, all []statement) error {
