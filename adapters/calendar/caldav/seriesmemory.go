@@ -1,9 +1,11 @@
 package caldav
 
 import (
-	"container/list"
+	"math"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 const (
@@ -19,8 +21,7 @@ const (
 // than its share its own. They are read again when they are needed.
 type seriesMemory struct {
 	mu    sync.Mutex
-	sets  map[seriesKey]*list.Element
-	order list.List // of *keptSeries, the last used first
+	sets  *simplelru.LRU[seriesKey, keptSeries]
 	bytes int
 	of    map[*seriesCache]int // bytes of each account
 }
@@ -31,33 +32,36 @@ type seriesKey struct {
 }
 
 type keptSeries struct {
-	seriesKey
 	set   *seriesSet
 	bytes int
 }
 
 func newSeriesMemory() *seriesMemory {
-	return &seriesMemory{sets: map[seriesKey]*list.Element{}, of: map[*seriesCache]int{}}
+	m := &seriesMemory{of: map[*seriesCache]int{}}
+	var err error
+	if m.sets, err = simplelru.NewLRU(math.MaxInt, m.count); err != nil { // bytes bound it, and not a number
+		panic(err)
+	}
+	return m
 }
 
 // get returns a set, or nil if there is none that is recent enough.
 func (m *seriesMemory) get(k seriesKey, now time.Time) *seriesSet {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	there, ok := m.sets[k]
-	if !ok || there.Value.(*keptSeries).set.isOld(now) {
+	kept, ok := m.sets.Get(k)
+	if !ok || kept.set.isOld(now) {
 		return nil
 	}
-	m.order.MoveToFront(there)
-	return there.Value.(*keptSeries).set
+	return kept.set
 }
 
 func (m *seriesMemory) put(k seriesKey, set *seriesSet, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.remove(m.sets[k])
-	kept := &keptSeries{k, set, len(k.calendar) + set.bytes()}
-	m.sets[k] = m.order.PushFront(kept)
+	m.sets.Remove(k)
+	kept := keptSeries{set, len(k.calendar) + set.bytes()}
+	m.sets.Add(k, kept)
 	m.bytes += kept.bytes
 	m.of[k.account] += kept.bytes
 	m.shrink(k.account, now)
@@ -66,34 +70,33 @@ func (m *seriesMemory) put(k seriesKey, set *seriesSet, now time.Time) {
 func (m *seriesMemory) drop(k seriesKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.remove(m.sets[k])
+	m.sets.Remove(k)
 }
 
 // shrink removes what is too much, of all accounts and of one. The caller holds m.mu.
 func (m *seriesMemory) shrink(account *seriesCache, now time.Time) {
-	for e := m.order.Back(); e != nil; {
-		before, kept := e.Prev(), e.Value.(*keptSeries)
-		isGreedy := m.of[account] > maxAccountSeriesBytes
-		switch {
-		case m.bytes > maxAllSeriesBytes, kept.set.isOld(now), isGreedy && kept.account == account:
-			m.remove(e)
-		case !isGreedy:
-			return
+	for {
+		_, oldest, ok := m.sets.GetOldest()
+		if !ok || m.bytes <= maxAllSeriesBytes && !oldest.set.isOld(now) {
+			break
 		}
-		e = before
+		m.sets.RemoveOldest()
+	}
+	if m.of[account] <= maxAccountSeriesBytes {
+		return
+	}
+	for _, k := range m.sets.Keys() { // the last used last
+		if k.account == account && m.of[account] > maxAccountSeriesBytes {
+			m.sets.Remove(k)
+		}
 	}
 }
 
-// remove removes an element, unless it is nil. The caller holds m.mu.
-func (m *seriesMemory) remove(e *list.Element) {
-	if e == nil {
-		return
-	}
-	kept := m.order.Remove(e).(*keptSeries)
-	delete(m.sets, kept.seriesKey)
+// count takes what was removed off the sums.
+func (m *seriesMemory) count(k seriesKey, kept keptSeries) {
 	m.bytes -= kept.bytes
-	if m.of[kept.account] -= kept.bytes; m.of[kept.account] == 0 {
-		delete(m.of, kept.account)
+	if m.of[k.account] -= kept.bytes; m.of[k.account] == 0 {
+		delete(m.of, k.account)
 	}
 }
 

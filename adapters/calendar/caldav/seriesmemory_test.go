@@ -40,8 +40,8 @@ func TestSeriesOfAllAccountsTakeBoundedMemory(t *testing.T) {
 	}
 	now = now.Add(examineAgain) // from then on, a set is of no use
 	quiet.put("b", of(100), now)
-	if len(all.sets) != 1 || len(all.of) != 1 || all.bytes != len("b")+of(100).bytes() || all.order.Len() != 1 {
-		t.Errorf("an hour later, %d sets of %d accounts take %d bytes", len(all.sets), len(all.of), all.bytes)
+	if all.sets.Len() != 1 || len(all.of) != 1 || all.bytes != len("b")+of(100).bytes() {
+		t.Errorf("an hour later, %d sets of %d accounts take %d bytes", all.sets.Len(), len(all.of), all.bytes)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestAllThatIsRememberedOfACalendarCounts(t *testing.T) {
 		for i := range 100 {
 			remember(c, strconv.Itoa(i))
 		}
-		if kept := c.all.order.Len(); kept < 2 || kept > maxAccountSeriesBytes/len(long) {
+		if kept := c.all.sets.Len(); kept < 2 || kept > maxAccountSeriesBytes/len(long) {
 			t.Errorf("%s: %d calendars are kept", rule, kept)
 		}
 	}
