@@ -287,10 +287,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		affected, err := s.execAudited(ctx, audit, finish, args...)
 		return orNone(affected, err, intentLost)
 	}
-	attached := slices.Concat(seeEvents(with.Seen), seeMeetings(with.Meetings), keepHolds(with.Holds))
-	if ids := seenIn(with.Seen, with.Meetings); len(ids) > 0 {
-		attached = slices.Concat(s.parentsFirst(ids), attached)
-	}
+	attached := slices.Concat(s.parentsFirst(seenIn(with.Seen, with.Meetings)), seeEvents(with.Seen),
+		seeMeetings(with.Meetings), keepHolds(with.Holds))
 	if last, joins, err := s.joinAudit(audit, finish, args); joins && err == nil && !settles {
 		// If it takes effect after the run has given up waiting, it is the answer that the run writes again.
 		if done, err := s.atOnce(ctx, append(attached, last)); done || err != nil {

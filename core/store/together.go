@@ -35,7 +35,7 @@ func (t statement) exec(ctx context.Context, q querier) (affected int64, err err
 // What adds several rows would lock those that are there already first, and the connection for a new one only then, so
 // that the two could deadlock.
 func (s *Store) parentsFirst(connectionIDs []string) []statement {
-	if s.dialect.lockParent == "" {
+	if s.dialect.lockParent == "" || len(connectionIDs) == 0 {
 		return nil
 	}
 	slices.Sort(connectionIDs)
