@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"frontdesk/core/api"
+	"frontdesk/core/telemetry"
 	"frontdesk/core/toolcall"
 )
 
@@ -35,7 +36,8 @@ func inLibrary(call mcp.ToolHandler) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if cause := recover(); cause != nil {
-				ctx.Value(panicKey{}).(*atomic.Pointer[any]).Store(&cause)
+				panicked := telemetry.Recovered(cause) // which tells where
+				ctx.Value(panicKey{}).(*atomic.Pointer[error]).Store(&panicked)
 				err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 			}
 		}()
@@ -43,9 +45,9 @@ func inLibrary(call mcp.ToolHandler) mcp.ToolHandler {
 	}
 }
 
-// serveByLibrary answers a request by the library, and panics if a tool did.
+// serveByLibrary has the library serve a request, and panics if a tool did.
 func serveByLibrary(library http.Handler, w http.ResponseWriter, r *http.Request) {
-	var panicked atomic.Pointer[any]
+	var panicked atomic.Pointer[error]
 	library.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), panicKey{}, &panicked)))
 	if cause := panicked.Load(); cause != nil {
 		panic(*cause)
