@@ -48,7 +48,7 @@ type Options struct {
 	Accounts []string
 	// Of access tokens; 0 is an hour; if negative, tokens never expire and expires_in is left out.
 	Lifetime time.Duration
-	// A client is told expires_in, and gets a refresh token for a code, only if it asks for expires_in (Zendesk).
+	// The server returns expires_in, and a refresh token for a code, only to who asks for expires_in (Zendesk).
 	Asked      bool
 	Rotation   Rotation                        // of refresh tokens
 	Offline    func(authorize url.Values) bool // whether that request gets a refresh token; nil: always
