@@ -124,6 +124,13 @@ func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 		}, code: fault.Unsupported,
 			detail: "Set them in create.steps[0].body", names: ": Status of the lease.",
 			given: crm.NewTicket{OwnerID: "5"}},
+		"required fields whose names begin as those of the call's": {fake: &redmineFake{
+			fields: map[int]string{
+				3: "Assignee team", 4: "Status of the lease", 5: "Priority class", 6: "Subject area",
+			}, required: []int{3, 4, 5, 6},
+		}, code: fault.Unsupported, detail: "Set them in create.steps[0].body",
+			names: ": Assignee team, Status of the lease, Priority class, Subject area.",
+			given: crm.NewTicket{OwnerID: "5", Status: "New", Priority: "High"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, d := redmine(t, c.fake, c.old, c.other)
