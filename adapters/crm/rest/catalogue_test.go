@@ -844,6 +844,43 @@ func TestATextThatIsTooLongIsTheCallersToCorrect(t *testing.T) {
 	}
 }
 
+// A field that the request type requires may be called as one of a call.
+func TestAFieldThatJiraRequiresIsNoneOfTheCallers(t *testing.T) {
+	t.Parallel()
+	const invalid = "Your request could not be created. Please check the fields have been correctly filled in. " +
+		"Please provide a valid value for field '"
+	for message, field := range map[string]string{
+		invalid + "Customer type'":                 "",
+		invalid + "Executive summary'":             "",
+		"Priority class is required.":              "",
+		invalid + "Summary'":                       "subject",
+		"Summary can't exceed 255 characters.":     "subject",
+		invalid + "Priority'":                      "priority",
+		"The customer has no access to this desk.": "contact_id",
+	} {
+		s := jiraServiceManagement()
+		d, server := s.open(t)
+		server.with(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost {
+				server.v.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(object{"errorMessage": message})
+		})
+		_, err := d.Create(t.Context(), crm.NewTicket{
+			Key: "k1", Subject: "A", Priority: "Low", ContactID: s.harness.Known.ContactID,
+		})
+		f := fault.From(err)
+		switch {
+		case field == "" && (f.Reason != fault.ReasonProviderMisconfigured || len(f.Fields) > 0),
+			field != "" && (len(f.Fields) != 1 || f.Fields[0].Path != field):
+			t.Errorf("%s: %v", message, wrong(err))
+		}
+	}
+}
+
 // GLPI answers 400 where an API client needs an app token and got none or another one, as where a parameter is wrong.
 func TestAnAppTokenThatGLPIRefusesIsAFaultOfTheCredentials(t *testing.T) {
 	t.Parallel()
