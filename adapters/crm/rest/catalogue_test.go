@@ -881,6 +881,58 @@ func TestAFieldThatJiraRequiresIsNoneOfTheCallers(t *testing.T) {
 	}
 }
 
+// What the settings name is looked for when the connection is verified, and not by the first caller.
+func TestVerifyingFindsWhatTheSettingsOfACatalogueNameWrongly(t *testing.T) {
+	t.Parallel()
+	for rule, c := range map[string]struct {
+		system  *system
+		setting object
+		answers map[string]string // by path, in place of the system's
+		reason  string            // "": nothing is wrong
+		detail  string
+	}{
+		"an access by parts in Zammad": {system: zammad(), answers: map[string]string{
+			"/api/v1/users/me": `{"id":3,"firstname":"Chris","groups":{"Sales":["read","create","change"]}}`}},
+		"an access to read in Zammad": {system: zammad(), answers: map[string]string{
+			"/api/v1/users/me": `{"id":3,"firstname":"Chris","groups":{"Sales":["read","change"]}}`},
+			reason: fault.ReasonProviderMisconfigured, detail: "setting group"},
+		"another group in Zammad": {system: zammad(), setting: object{"group": "Sails"},
+			reason: fault.ReasonProviderMisconfigured, detail: "setting group"},
+		"a type of Pipedrive's own": {system: pipedrive(), setting: object{"activity_type": "call_back"}},
+		"no such type in Pipedrive": {system: pipedrive(), setting: object{"activity_type": "ring"},
+			reason: fault.ReasonProviderMisconfigured, detail: "setting activity_type"},
+		"a type that Pipedrive no longer offers": {system: pipedrive(), setting: object{"activity_type": "fax"},
+			reason: fault.ReasonProviderMisconfigured, detail: "setting activity_type"},
+		"an entity of GLPI": {system: glpi()},
+		"no such entity in GLPI": {system: glpi(), setting: object{"entity_id": "9"},
+			reason: fault.ReasonProviderMisconfigured, detail: "setting entity_id"},
+		"a profile that may not create tickets in GLPI": {system: glpi(), answers: map[string]string{
+			"/apirest.php/getActiveProfile": `{"active_profile":{"id":6,"name":"Observer","ticket":131089}}`},
+			reason: fault.ReasonPermissionDenied, detail: "create tickets"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			maps.Copy(c.system.settings, c.setting)
+			d, server := c.system.open(t)
+			server.with(func(w http.ResponseWriter, r *http.Request) {
+				if body := c.answers[r.URL.Path]; body != "" {
+					w.Header().Set("Content-Type", "application/json")
+					io.WriteString(w, body)
+					return
+				}
+				server.v.ServeHTTP(w, r)
+			})
+			_, err := d.(crm.Explainer).Explain(t.Context())
+			if c.reason == "" && err != nil {
+				t.Errorf("it says %v", wrong(err))
+			}
+			f := fault.From(err)
+			if c.reason != "" && (f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.detail)) {
+				t.Errorf("it says %v", wrong(err))
+			}
+		})
+	}
+}
+
 // GLPI answers 400 where an API client needs an app token and got none or another one, as where a parameter is wrong.
 func TestAnAppTokenThatGLPIRefusesIsAFaultOfTheCredentials(t *testing.T) {
 	t.Parallel()

@@ -458,7 +458,11 @@ func glpi() *system {
 			{method: "GET", path: "/apirest.php/initSession", headers: "Authorization App-Token",
 				do: func(*vendor, ask) (int, any) { return 200, object{"session_token": "83af7e620c83a50a18d3eac2f6ed05a3"} }},
 			of("/apirest.php/getActiveProfile", route{do: func(*vendor, ask) (int, any) {
-				return 200, object{"active_profile": object{"id": 6, "name": "Technician"}}
+				return 200, object{"active_profile": object{"id": 6, "name": "Technician", "ticket": 168967}}
+			}}),
+			of("/apirest.php/getActiveEntities", route{rare: true, do: func(*vendor, ask) (int, any) {
+				return 200, object{"active_entity": object{"id": 0, "active_entity_recursive": true,
+					"active_entities": []any{object{"id": 0}, object{"id": 71}}}}
 			}}),
 			of("/apirest.php/User/{id}", showing("", "user", "", gone, func(o object) any { return object{"id": o["id"]} })),
 			of("/apirest.php/Ticket", route{method: "POST",
@@ -676,8 +680,9 @@ func pipedrive() *system {
 	}
 	id := func(o object) any { return data(object{"id": o["id"]}) }
 	return &system{
-		name: "pipedrive", ticketKind: "activity", credentials: map[string]string{"token": "pipedrive-secret"},
-		refusal: reply{status: 401, body: `{"success":false,"error":"unauthorized access","errorCode":401}`},
+		name: "pipedrive", ticketKind: "activity", settings: object{},
+		credentials: map[string]string{"token": "pipedrive-secret"},
+		refusal:     reply{status: 401, body: `{"success":false,"error":"unauthorized access","errorCode":401}`},
 		seed: func(v *vendor) {
 			v.add("user", object{"id": 3})
 			v.add("person", object{"id": 7, "name": "Known"})
@@ -688,6 +693,11 @@ func pipedrive() *system {
 				return 200, data(object{"id": 3, "email": "agent@example.com", "company_name": "Acme"})
 			}},
 			showing("/api/v1/users/{id}", "user", "", gone, id),
+			{method: "GET", path: "/api/v1/activityTypes", rare: true, do: func(*vendor, ask) (int, any) {
+				return 200, data([]any{object{"id": 1, "name": "Call", "key_string": "call", "active_flag": true},
+					object{"id": 9, "name": "Call back", "key_string": "call_back", "active_flag": true},
+					object{"id": 10, "name": "Fax", "key_string": "fax", "active_flag": false}})
+			}},
 			{method: "GET", path: "/api/v2/persons/search", query: "term fields exact_match limit",
 				do: func(v *vendor, q ask) (int, any) {
 					term := q.query.Get("term")
