@@ -173,7 +173,7 @@ func adviceFor(state, reason string) string {
 		return "The provider no longer accepts the credentials. Whoever owns the account must connect it again, by a " +
 			"connect link or with new credentials."
 	case reason == fault.ReasonEgressRefused, reason == fault.ReasonProviderMisconfigured:
-		return "The connection's address does not lead to the provider. Correct its settings, then verify it."
+		return "The connection's settings do not fit what is at the provider. Verify it: that says what to correct."
 	case reason == fault.ReasonProviderRateLimited:
 		return "The provider limits how much the account may ask. Wait, or have the limit raised there."
 	}

@@ -177,7 +177,7 @@ func (r *receiving) budgetSpent() *fault.Error {
 func (r *receiving) incompleteFault(err error) *fault.Error {
 	if isCorrupt(err) {
 		return r.unreadFault(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The provider %s gave an answer that cannot be decompressed. Check the connection's address.").
+			"The provider %s gave an answer that cannot be decompressed. Check the address at which it is called.").
 			Because(redacted{err})
 	}
 	return r.transport.failure(r.ctx, r.hop.URL, err, true)

@@ -85,7 +85,7 @@ func (x Exchange) unreadable() *fault.Error {
 		return x.Unreadable(x.Method)
 	}
 	return Unreadable(x.Provider, x.Method,
-		"The provider "+x.Provider+" gave an unexpected answer. Check the connection's address.",
+		"The provider "+x.Provider+" gave an unexpected answer. Check the address at which it is called.",
 		"The provider "+x.Provider+" accepted the request, but its answer could not be read.")
 }
 

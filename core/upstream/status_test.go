@@ -63,6 +63,9 @@ func TestStatusFault(t *testing.T) {
 			strings.Contains(f.Detail, "why") {
 			t.Errorf("%d: the detail is no sentence of ours about the provider: %q", status, f.Detail)
 		}
+		if strings.Contains(f.Detail, "connection's address") {
+			t.Errorf("%d: not every connection has an address: %q", status, f.Detail)
+		}
 		if f.RetryAfter != 3*time.Second || f.Metadata["provider"] != "zendesk" {
 			t.Errorf("%d: %v %v", status, f.RetryAfter, f.Metadata)
 		}
