@@ -1,11 +1,13 @@
 package google
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"google.golang.org/api/googleapi"
 
@@ -55,6 +57,8 @@ func refusal(err error, access access) *fault.Error {
 		return notValid(plain, first)
 	case http.StatusForbidden:
 		return notAllowed(plain, first, answer)
+	case http.StatusTooManyRequests:
+		return limited(plain, first)
 	case http.StatusNotFound, http.StatusGone:
 		switch {
 		case !isGoogles: // it does not say that an event or a calendar is gone
@@ -119,7 +123,8 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 	}
 	switch first.Reason {
 	case "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded":
-		return plain.RestateAs(upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil))
+		tooMany := upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil)
+		return limited(plain.RestateAs(tooMany), first)
 	case "insufficientPermissions":
 		return forbidden("The Google account was connected without all the access that is needed. Connect "+
 			"it again, and leave all boxes ticked.").With(scopeMissing, "true")
@@ -144,6 +149,22 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 				"Cloud console.")
 	}
 	return plain
+}
+
+// usedUpWait is the Retry-After of a limit of the account's use. Such limits last for hours and end without notice
+// (support.google.com/a/answer/2905486, "Avoid Calendar use limits").
+const usedUpWait = 30 * time.Minute
+
+// limited returns the fault of a limit: one of a rate, which is over in a moment, or one of the account's use or of a
+// day's calls.
+func limited(plain *fault.Error, first apiError) *fault.Error {
+	if first.Reason != "quotaExceeded" && first.Reason != "dailyLimitExceeded" {
+		return plain
+	}
+	f := plain.Restate(plain.Code, plain.Reason,
+		"Google has limited what the account may do in its calendars, for some hours. Try again later.")
+	f.RetryAfter = cmp.Or(plain.RetryAfter, usedUpWait)
+	return f
 }
 
 // eventMissing restates a NotFound fault as that of an event.

@@ -117,6 +117,22 @@ func TestWhatGooglesErrorsMean(t *testing.T) {
 	}
 }
 
+// What an account may do in its calendars is limited for hours, so that nobody is to try again in a moment.
+func TestALimitOfHoursIsNoneOfAMoment(t *testing.T) {
+	for reason, wait := range map[string]time.Duration{
+		"rateLimitExceeded": 0, "userRateLimitExceeded": 0,
+		"quotaExceeded": usedUpWait, "dailyLimitExceeded": usedUpWait,
+	} {
+		for _, status := range []int{http.StatusForbidden, http.StatusTooManyRequests} {
+			f := refusal(&googleapi.Error{Code: status, Body: fmt.Sprintf(
+				`{"error":{"code":%d,"errors":[{"domain":"usageLimits","reason":%q}]}}`, status, reason)}, writing)
+			if f.Code != fault.RateLimited || f.RetryAfter != wait {
+				t.Errorf("%d %s: %s, again in %v", status, reason, f.Code, f.RetryAfter)
+			}
+		}
+	}
+}
+
 func TestFailuresThatAreNoAnswer(t *testing.T) {
 	lastErr := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "No way.")
 	lastErr.Unsent = true
