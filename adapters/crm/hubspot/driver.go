@@ -134,6 +134,9 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 			d.priorities.Forget()
 			d.sources.Forget()
 		}
+		if t.Status == "" {
+			err = beginning(err, p, s)
+		}
 		return crm.Ticket{}, d.fields.Attribute(name, err, t, paths)
 	}
 	if !isID(made.ID) {

@@ -355,6 +355,18 @@ func TestALabelThatIsUnknownOrGoneIsRefusedByName(t *testing.T) {
 	}
 }
 
+func TestAFirstStageInWhichNoTicketMayBeginIsNoneOfTheCallers(t *testing.T) {
+	s := serve(t, fake.Options{})
+	d := s.driver(t)
+	create(t, d, crm.NewTicket{})
+	s.RemoveStage("1") // HubSpot refuses it as one that a rule leaves out, and the driver remembers it
+	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
+	if f := fault.From(err); f == nil || f.Reason != fault.ReasonProviderMisconfigured || len(f.Fields) > 0 ||
+		!strings.Contains(f.Detail, "New of the pipeline Support Pipeline") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestRecordsThatDoNotExistAreNamed(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.driver(t)

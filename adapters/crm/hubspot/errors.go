@@ -136,6 +136,19 @@ var ours = map[string]fault.Field{
 		"owner's id differs from the user's id."},
 }
 
+// beginning converts the refusal of a pipeline's first stage, for a call that gave no status, into a fault of the
+// setup: a pipeline's rules may say in which stages tickets begin (developers.hubspot.com/docs/api-reference/
+// 2026-09-beta/crm/pipelines/pipeline-rules/guide, objectCreationRule).
+func beginning(err error, p pipeline, s stage) error {
+	f := fault.From(err)
+	if len(f.Fields) != 1 || f.Fields[0].Path != "status" {
+		return err
+	}
+	return f.RestateAs(fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"HubSpot does not let a ticket begin in the first stage, %s of the pipeline %s. Correct the pipeline's rules, "+
+			"or name another one in the connection's setting pipeline.", s.Label, p.Label))
+}
+
 // paths maps HubSpot's properties to the fields of a call.
 var paths = map[string]string{
 	contentProperty: "description", priorityProperty: "priority", ownerProperty: "owner_id",
