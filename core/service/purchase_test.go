@@ -626,6 +626,26 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
 			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
+		"no check finds it, and there is no answer to the one after the refusal": {
+			prepare: func(w *world) {
+				w.phones.checks, w.phones.bare, w.phones.trunk = true, true, "TK1"
+				away := atomic.Bool{}
+				w.phones.script(func(_ *process, call string) reaction {
+					switch {
+					case call == "change":
+						away.Store(true)
+						return reaction{before: fails(wrong)}
+					case call == "check" && away.Load():
+						return reaction{before: fails(answers503())}
+					case call == "release":
+						away.Store(false)
+					}
+					return reaction{}
+				})
+			},
+			first: fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
+			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
+		},
 		"nothing can be checked": {
 			prepare: func(w *world) {
 				refuse(w, fault.New(fault.Conflict, fault.ReasonProviderConflict, "Not there."))

@@ -110,12 +110,10 @@ func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Nu
 func (b *purchase) refuseSetup(
 	ctx context.Context, number telephony.Number, change telephony.Change, err error,
 ) error {
-	f := fault.From(err)
-	switch f.Code {
-	case fault.Invalid, fault.Unsupported, fault.Conflict, fault.Exhausted, fault.Forbidden:
-	default:
+	if !isRejection(err) {
 		return b.unfinishedFault("but its name and routing could not be set yet", err)
 	}
+	f := fault.From(err)
 	var why refusal
 	why.Fault.Code, why.Fault.Reason, why.Fault.Detail = f.Code, f.Reason, f.Detail
 	if len(f.Fields) > 0 { // the answer lists no fields: they would replace that a number was bought
@@ -125,7 +123,8 @@ func (b *purchase) refuseSetup(
 	if change.Routing != nil && len(f.Fields) == 0 {
 		revision = b.client.connection.Revision
 	}
-	why.Undetected = revision != 0 && b.verifySetup(ctx) == nil
+	// Nor does a check that could not be made find it.
+	why.Undetected = revision != 0 && !isRejection(b.verifySetup(ctx))
 	raw, err := json.Marshal(why)
 	if err == nil {
 		err = b.opts.Store.MarkReturning(context.WithoutCancel(ctx), b.row, raw, revision)
@@ -136,6 +135,18 @@ func (b *purchase) refuseSetup(
 	}
 	b.row.State, b.row.Refusal = store.PurchaseReturning, raw
 	return b.returnNumber(ctx, number)
+}
+
+// isRejection reports whether the provider has rejected what it was asked.
+func isRejection(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch fault.From(err).Code {
+	case fault.Invalid, fault.Unsupported, fault.Conflict, fault.Exhausted, fault.Forbidden:
+		return true
+	}
+	return false
 }
 
 // returnNumber gives back a number that cannot be set up.
