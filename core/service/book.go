@@ -221,9 +221,8 @@ func (b *booking) check() (err error) {
 func (b *booking) book(ctx context.Context) (journal.Result[record.MeetingAnswer], error) {
 	var none journal.Result[record.MeetingAnswer]
 	if b.run.Resumed() && !b.client.traits.IdempotentBook {
-		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"An earlier try was cut off, and the "+
-				"connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
+		return none, fault.Unknowable(
+			"An earlier try was cut off, and the connected calendar cannot tell whether it booked the meeting.")
 	}
 	if err := b.client.checkAccount(b.run, b.plan.Account); err != nil {
 		return none, err
@@ -286,9 +285,8 @@ func (b *booking) reserve(ctx context.Context) (err error) {
 	}
 	b.held, err = b.client.reserve(ctx, b.run, want)
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && b.plan.Free {
-		return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"An earlier try was cut off, and the time is now taken, perhaps by that meeting itself. "+
-				"Look at the calendar.")
+		return fault.Unknowable(
+			"An earlier try was cut off, and the time is now taken, perhaps by that meeting itself.")
 	}
 	if err != nil || b.plan.Free {
 		return err

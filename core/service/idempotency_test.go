@@ -428,6 +428,19 @@ func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
 	}
 }
 
+func TestNoRepeatIsSuggestedWhereACalendarCannotTellWhatItBooked(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IdempotentBook = false
+	w.meetings.once("book", reaction{after: fails(cutOff())})
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	_, err = p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
+	if f := fault.From(err); f == nil || !f.IsUnknowable() || f.RetryAfter != 0 {
+		t.Errorf("it says %+v", f)
+	}
+}
+
 func TestHangOfAReadBeforeTheWriteIsNoUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)

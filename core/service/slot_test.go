@@ -189,6 +189,9 @@ func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
 	book(t, p, c, Write{}, meeting(t, "two", 10))
 	_, err = p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "one", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if f := fault.From(err); !f.IsUnknowable() || !f.NoRetry || f.RetryAfter != 0 {
+		t.Errorf("a repeat settles nothing as long as the time is taken, and it says %+v", f)
+	}
 	if w.meetings.booked != 1 {
 		t.Fatalf("%d events in one slot", w.meetings.booked)
 	}
