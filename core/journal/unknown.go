@@ -24,6 +24,9 @@ func (r *Run) HadNoEffect(f *fault.Error) bool {
 	case fault.RateLimited, fault.Disconnected, fault.Forbidden, fault.Unsupported:
 		return !r.resumed // the earlier run may have acted, and this one could not look
 	}
+	if f.Reason == fault.ReasonProviderConflict && !f.NoRetry || f.Reason == fault.ReasonStorageFull {
+		return !r.resumed // the provider may still be at the earlier run's call, or full because of it
+	}
 	return true
 }
 
@@ -55,7 +58,8 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
 		answer = *f.With("outcome", "unknown")
 		answer.Detail = sentence(f.Detail) + "It is not known yet whether the provider acted. " + repeat
-	case f.Code == fault.Unsupported: // an answer that nobody can read, or what the connection is set up for
+	// An answer that nobody can read, what the connection is set up for, or what was in the way of a repeat.
+	case f.Code == fault.Unsupported, f.Code == fault.Conflict, f.Code == fault.Exhausted:
 		answer = *fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			sentence(f.Detail)+"It is not known yet whether the provider acted. "+repeat).Because(f)
 		answer.Upstream = f.Upstream

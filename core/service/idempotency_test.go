@@ -327,6 +327,46 @@ func TestEqualTicketsWithoutKey(t *testing.T) {
 	}
 }
 
+// A provider that is still at the first call, or has the record locked, refuses a repeat. That does not say that the
+// first call failed: if it were forgotten, the next equal call would be a second meeting or ticket.
+func TestWhatIsInTheWayOfARepeatSaysNothingOfTheFirstCall(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]*fault.Error{
+		"locked": fault.New(fault.Conflict, fault.ReasonProviderConflict, "It is locked."),
+		"full":   fault.New(fault.Exhausted, fault.ReasonStorageFull, "There is no room left."),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.tickets.traits.IdempotentCreate = true
+			for call, in := range map[string]struct {
+				account *account
+				call    func() error
+				effects func() int
+			}{
+				"book": {&w.meetings.account, func() error {
+					_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "checkup", 10))
+					return err
+				}, func() int { return w.meetings.booked }},
+				"create": {&w.tickets.account, func() error {
+					_, err := create(p, c, Write{}, CreateTicket{Subject: "door"})
+					return err
+				}, w.tickets.count},
+			} {
+				in.account.times(3, call, reaction{after: fails(cutOff())})
+				wantReason(t, in.call(), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+				in.account.once(call, reaction{before: fails(refused)})
+				if f := fault.From(in.call()); f == nil || !f.IsOutcomeUnknown() {
+					t.Errorf("%s: a repeat is told %v", call, f)
+				}
+				in.account.script(nil)
+				if err := in.call(); err != nil || in.effects() != 1 {
+					t.Errorf("%s: %v; there are %d", call, err, in.effects())
+				}
+			}
+		})
+	}
+}
+
 func TestEqualPurchasesWithoutKeyAreTwo(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
