@@ -749,6 +749,30 @@ func TestATicketOfAKeyIsFoundInGorgiassTrash(t *testing.T) {
 	}
 }
 
+// What a customer has answered is public, and no internal note.
+func TestGorgiasTellsTheLastWordOfTheCustomer(t *testing.T) {
+	t.Parallel()
+	d, server := gorgias().open(t)
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe", Description: "It drips."})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	for _, m := range []object{
+		{"text": "We come at nine.", "public": true, "agent": true},
+		{"text": "Ten would be better.", "public": true, "agent": false},
+		{"text": "Only for us: ten it is.", "public": false, "agent": true},
+	} {
+		m["ticket"] = made.ID
+		server.v.mu.Lock()
+		server.v.add("message", m)
+		server.v.mu.Unlock()
+	}
+	read, err := d.ByNumber(t.Context(), made.Number)
+	if want := crm.Plain("Ten would be better."); err != nil || read.LastComment != want {
+		t.Errorf("the last comment is %+v, want %+v: %v", read.LastComment, want, wrong(err))
+	}
+}
+
 // Who was merged into another contact stays in Dynamics as an inactive one, with number and address.
 func TestDynamicsTellsNobodyWhoWasMerged(t *testing.T) {
 	t.Parallel()
