@@ -100,7 +100,7 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	if plan.Account, err = client.fingerprint(); err != nil {
 		return plan, err
 	}
-	plan.Start, plan.End, plan.Zone = in.Start.In(zone).UTC(), in.End.In(zone).UTC(), zone.String()
+	plan.Start, plan.End, plan.Zone = secondOf(in.Start.In(zone)), secondOf(in.End.In(zone)), zone.String()
 	if !plan.End.After(plan.Start) {
 		return plan, fault.InvalidField("end_time", "must be after start_time.")
 	}

@@ -173,8 +173,8 @@ func (d *calendarDriver) Book(ctx context.Context, b calendar.Booking) (calendar
 			}
 		}
 		made := calendar.Event{
-			CalendarID: home, Title: b.Title, Description: b.Description, Start: calendar.At(b.Start, b.Zone),
-			End: calendar.At(b.End, b.Zone), URL: b.LocationURL,
+			CalendarID: home, Title: b.Title, Description: b.Description, Start: keptAt(b.Start, b.Zone),
+			End: keptAt(b.End, b.Zone), URL: b.LocationURL,
 		}
 		for _, email := range b.Attendees {
 			made.Attendees = append(made.Attendees, calendar.Attendee{Email: email})
@@ -226,7 +226,7 @@ func (d *calendarDriver) Change(
 			e.Description = *c.Description
 		}
 		if c.Start != nil {
-			e.Start, e.End = calendar.At(*c.Start, c.Zone), calendar.At(*c.End, c.Zone)
+			e.Start, e.End = keptAt(*c.Start, c.Zone), keptAt(*c.End, c.Zone)
 		}
 		if c.Attendees != nil {
 			var now []calendar.Attendee
@@ -299,6 +299,11 @@ func (d *calendarDriver) Events(ctx context.Context, q calendar.Query) (calendar
 		}
 		return page, nil
 	})
+}
+
+// keptAt returns a time as a provider keeps it, which is in whole seconds.
+func keptAt(t time.Time, zone string) calendar.Time {
+	return calendar.At(t.Truncate(time.Second), zone)
 }
 
 // placed returns the instant of a time. All-day and floating times lie in the zone.

@@ -186,6 +186,22 @@ func TestEqualBookingsWithoutKeyAreOneMeeting(t *testing.T) {
 	}
 }
 
+// A calendar keeps no parts of a second. Its event is the one that was asked for all the same.
+func TestEqualBookingsWithPartsOfASecondAreOneMeeting(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	in := meeting(t, "checkup", 10)
+	in.Start, in.End = when(t, "2030-03-04T10:00:00.250Z"), when(t, "2030-03-04T10:30:00.250Z")
+	first := book(t, p, c, Write{}, in)
+	w.clock.advance(showsLate) // the event is looked at from then on
+	if again := book(t, p, c, Write{}, in); !again.Replayed || w.meetings.booked != 1 {
+		t.Errorf("got %s after %s, and %d were booked", again.Body, first.Body, w.meetings.booked)
+	}
+	in.End = when(t, "2030-03-04T10:00:00.750Z")
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, in)
+	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+}
+
 func TestWindowOfEqualBookings(t *testing.T) {
 	t.Parallel()
 	minutes := func(n int) *tenant.Duration { d := tenant.Duration(time.Duration(n) * time.Minute); return &d }

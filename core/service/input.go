@@ -194,6 +194,10 @@ type EmployeeChange struct {
 	ID  *int64 // nil clears the assignment
 }
 
+// secondOf returns the second in which a meeting begins or ends, in UTC. Calendars keep no parts of one (RFC 5545
+// section 3.3.12), so that the meeting that was asked for is known by its times only without them.
+func secondOf(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
 // defaultListWindow is the length of the window of list-events if no end is given.
 const defaultListWindow = 7 * 24 * time.Hour
 

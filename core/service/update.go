@@ -91,9 +91,9 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 		return nil
 	}
 	if requested == nil && !t.HasOffset() {
-		return &calendar.Time{Instant: t.In(time.UTC), Floating: true}
+		return &calendar.Time{Instant: secondOf(t.In(time.UTC)), Floating: true}
 	}
-	at := calendar.At(t.In(requested).UTC(), "")
+	at := calendar.At(secondOf(t.In(requested)), "")
 	return &at
 }
 

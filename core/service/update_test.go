@@ -160,6 +160,20 @@ func TestUpdateWhoseAnswerWasLostIsKnownByTheNextAttempt(t *testing.T) {
 	}
 }
 
+// So do its times, of which a calendar keeps no parts of a second.
+func TestMoveWhoseAnswerWasLostIsKnownByItsSeconds(t *testing.T) {
+	t.Parallel()
+	for _, start := range []string{"2030-03-04T12:00:00.250Z", "2030-03-04T07:00:00.250"} {
+		w, p, c := sqliteWorld(t)
+		id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+		w.meetings.once("change", reaction{after: fails(cutOff())})
+		_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Start: when(t, start)})
+		if err != nil || w.meetings.changed != 1 {
+			t.Errorf("%s: answered %v; it was changed %d times", start, err, w.meetings.changed)
+		}
+	}
+}
+
 // Where events are remembered, but no id is a calendar's own, a change asks for nothing more than before.
 func TestUpdateInANamedZoneDoesNotAskForTheCalendars(t *testing.T) {
 	t.Parallel()
