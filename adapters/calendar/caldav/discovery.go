@@ -108,29 +108,32 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 func (d *driver) identify(a *account, own prop) {
 	a.displayName = strings.TrimSpace(own.DisplayName)
 	a.addresses = calendarUserOf(a.principal, own)
-	var other string
-	preferred := false
-	for _, address := range own.Addresses.List {
-		value := strings.TrimSpace(address.Href)
-		email, isMail := strings.CutPrefix(strings.ToLower(value), "mailto:")
-		if isMail && email != "" {
-			if a.email == "" || address.Preferred == "1" && !preferred {
-				a.email, a.organizer, preferred = value[len("mailto:"):], value, address.Preferred == "1"
-			}
-			continue
-		}
-		if u, err := url.Parse(value); other == "" && err == nil && u.IsAbs() {
-			other = value
-		}
-	}
+	a.email, a.organizer = mailAddressOf(own)
 	if d.settings.Email != "" {
 		a.email, a.organizer = d.settings.Email, mailto(d.settings.Email)
 		a.addresses[addressKey(a.principal, a.organizer)] = true
 	}
-	if a.organizer == "" {
-		// A principal's address is a calendar user address too (RFC 6638 section 2.4.1 allows any URI).
-		a.organizer = cmp.Or(other, a.principal.String())
+	for _, address := range own.Addresses.List {
+		value := strings.TrimSpace(address.Href)
+		if u, err := url.Parse(value); a.organizer == "" && err == nil && u.IsAbs() {
+			a.organizer = value
+		}
 	}
+	// A principal's address is a calendar user address too (RFC 6638 section 2.4.1 allows any URI).
+	a.organizer = cmp.Or(a.organizer, a.principal.String())
+}
+
+// mailAddressOf returns the preferred mail address of a principal, or else its first one, and the URI of that.
+func mailAddressOf(own prop) (email, uri string) {
+	preferred := false
+	for _, address := range own.Addresses.List {
+		value := strings.TrimSpace(address.Href)
+		mail, isMail := strings.CutPrefix(strings.ToLower(value), "mailto:")
+		if isMail && mail != "" && (email == "" || address.Preferred == "1" && !preferred) {
+			email, uri, preferred = value[len("mailto:"):], value, address.Preferred == "1"
+		}
+	}
+	return email, uri
 }
 
 // entry is where the discovery starts: the principal, or the calendar or collection used instead of one.

@@ -97,9 +97,13 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	if target.ReadOnly {
 		return calendar.Event{}, readOnly()
 	}
+	organizer := ""
 	if len(b.Attendees) > 0 {
 		if err := d.checkScheduling(a); err != nil {
 			return calendar.Event{}, err
+		}
+		if organizer, err = d.organizerIn(ctx, a, target.ID); err != nil {
+			return calendar.Event{}, fault.Unacted(err)
 		}
 	}
 	uid := uidOf(b.Key, target.ID)
@@ -107,7 +111,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	if r.url, err = a.locate(r.id); err != nil {
 		return calendar.Event{}, fault.From(err)
 	}
-	root := newObject(b, uid, location, a.organizer, d.now())
+	root := newObject(b, uid, location, organizer, d.now())
 	answered, err := d.send(ctx, http.MethodPut, r.url,
 		http.Header{"If-None-Match": {"*"}, "Content-Type": {calendarType}}, ical.Encode(root))
 	if err != nil {
@@ -245,12 +249,15 @@ func (d *driver) Change(
 	case !own:
 		return calendar.Event{}, d.notOrganizer(a)
 	}
+	e := edit{object: o, now: d.now()}
 	if c.Attendees != nil && len(*c.Attendees) > 0 {
 		if err := d.checkScheduling(a); err != nil {
 			return calendar.Event{}, err
 		}
+		if e.organizer, err = d.organizerIn(ctx, a, r.calendarID); err != nil {
+			return calendar.Event{}, fault.Unacted(err)
+		}
 	}
-	e := edit{object: o, organizer: a.organizer, now: d.now()}
 	if err := e.apply(i, r.isInstance, c); err != nil {
 		return calendar.Event{}, err
 	}

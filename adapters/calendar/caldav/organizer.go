@@ -1,6 +1,7 @@
 package caldav
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -52,21 +53,41 @@ func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o
 	if len(others) == 0 {
 		return true, nil
 	}
+	owner, at, err := d.ownerOf(ctx, a, calendarID)
+	if at == nil || err != nil {
+		return false, err
+	}
+	user := calendarUserOf(at, owner)
+	return !slices.ContainsFunc(others, func(p ical.Property) bool { return !user.is(at, p) }), nil
+}
+
+// organizerIn returns the calendar user address to organize with in a calendar. In somebody else's it is the owner's:
+// a server invites nobody to what another one organizes there (RFC 6638 section 3.1; sabre-io/dav#1454). It is the
+// account's own if the server does not tell the owner's.
+func (d *driver) organizerIn(ctx context.Context, a *account, calendarID string) (string, error) {
+	owner, at, err := d.ownerOf(ctx, a, calendarID)
+	if at == nil || err != nil {
+		return a.organizer, err
+	}
+	_, address := mailAddressOf(owner)
+	return cmp.Or(address, a.organizer), nil
+}
+
+// ownerOf returns the addresses of the owner of somebody else's calendar, and where the owner's principal is: nil if the
+// calendar is the account's own, or if the account may not read that.
+func (d *driver) ownerOf(ctx context.Context, a *account, calendarID string) (owner prop, at *url.URL, err error) {
 	i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return p.ID == calendarID })
 	if i < 0 || a.owns(a.calendars[i]) {
-		return false, nil
+		return owner, nil, nil
 	}
 	m, answered, err := d.query(ctx, methodPropfind, a.calendars[i].owner, "0", addressProps)
-	switch {
-	case err != nil && isDeadEnd(err):
-		return false, nil // the account may not read the owner's principal
-	case err != nil:
-		return false, err
-	case len(m.Responses) == 0:
-		return false, nil
+	if err != nil && !isDeadEnd(err) {
+		return owner, nil, err
 	}
-	user := calendarUserOf(answered.url, m.Responses[0].properties())
-	return !slices.ContainsFunc(others, func(p ical.Property) bool { return !user.is(answered.url, p) }), nil
+	if err != nil || len(m.Responses) == 0 {
+		return owner, nil, nil
+	}
+	return m.Responses[0].properties(), answered.url, nil
 }
 
 // owns reports whether a calendar is the account's own, as far as the server tells.

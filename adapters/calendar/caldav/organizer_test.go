@@ -1,6 +1,7 @@
 package caldav_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,6 +138,39 @@ func TestInASharedCalendarItsOwnerIsTheOrganizer(t *testing.T) {
 		}
 	}
 	want(t, change("carol@example.com"), fault.Forbidden, fault.ReasonPermissionDenied)
+}
+
+// A server invites nobody to what another one than the owner of the calendar organizes (RFC 6638 section 3.1).
+func TestGuestsAreInvitedInTheNameOfTheCalendarsOwner(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{AutoSchedule: true})
+	driver, guests := a.open(t, "", map[string]any{"auto_schedule": true}), []string{"bob@example.com"}
+	for id, organizer := range map[string]string{
+		a.home: email, a.AddShared("boss", "Boss", "boss", "boss@example.com"): "boss@example.com",
+		a.AddShared("hidden", "Of a hidden user", "hidden", ""): email,
+	} {
+		booked, err := driver.Book(t.Context(), consultation(id, "k1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		later, err := driver.Change(t.Context(), calendar.EventRef{ID: booked.ID}, calendar.Change{Attendees: &guests})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := consultation(id, "k2")
+		wanted.Attendees = guests
+		at, err := driver.Book(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []calendar.Event{later, at} {
+			told := a.Notices(e.ID)
+			invited := []fake.Notice{{To: guests[0], Kind: "invitation"}}
+			if e.Organizer.Email != organizer || !slices.Equal(told, invited) {
+				t.Errorf("in %s, %s invites: %+v", id, e.Organizer.Email, told)
+			}
+		}
+	}
 }
 
 // Nextcloud and ownCloud show a confidential event of a calendar that is shared, to be changed as well, without most of

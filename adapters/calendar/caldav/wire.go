@@ -192,7 +192,7 @@ func linkLeft(event *ical.Component) string {
 	return ""
 }
 
-// newObject builds the iCalendar object of a booking. organizer is the account's calendar user address.
+// newObject builds the iCalendar object of a booking. organizer is who invites the attendees, if there are any.
 func newObject(
 	b calendar.Booking, uid string, location *time.Location, organizer string, now time.Time,
 ) *ical.Component {

@@ -95,7 +95,7 @@ func (s *Server) put(a *recorded, r *http.Request) {
 		path = parentOf(path) + segment
 		a.header.Set("Location", escape(path))
 	}
-	data = s.schedule(path, object, calendar, data)
+	data = s.schedule(c, path, object, calendar, data)
 	frozen := object != nil && len(s.options.Freezes) > 0
 	if frozen {
 		data = freeze(object.data, data, s.options.Freezes)
@@ -125,7 +125,7 @@ func (s *Server) remove(a *recorded, r *http.Request) {
 	case c.readOnly:
 		a.refuse(`<D:need-privileges/>`)
 	default:
-		s.schedule(r.URL.Path, object, nil, "")
+		s.schedule(c, r.URL.Path, object, nil, "")
 		s.drop(c, segment)
 		a.status = http.StatusNoContent
 	}

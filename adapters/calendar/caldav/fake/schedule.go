@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // schedule sends the messages that an organizer's change requires (RFC 6638 section 3.2.1). It returns the
 // object as it is kept, with a delivery status at each attendee.
-func (s *Server) schedule(path string, before *stored, after *ical.Calendar, data string) string {
+func (s *Server) schedule(c *collection, path string, before *stored, after *ical.Calendar, data string) string {
 	if !s.options.AutoSchedule {
 		return data
 	}
@@ -18,7 +19,7 @@ func (s *Server) schedule(path string, before *stored, after *ical.Calendar, dat
 	if before != nil {
 		old = read(before.data)
 	}
-	was, now := s.attendees(old), s.attendees(after)
+	was, now := s.attendees(c, old), s.attendees(c, after)
 	for _, email := range slices.Sorted(maps.Keys(was)) {
 		if !now[email] {
 			s.notices[path] = append(s.notices[path], Notice{email, "cancellation"})
@@ -104,15 +105,16 @@ func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
 	return false
 }
 
-// attendees returns the attendees of the events that the account organizes.
-func (s *Server) attendees(calendar *ical.Calendar) map[string]bool {
+// attendees returns the attendees of the events that the owner of their calendar organizes (RFC 6638 section 3.1).
+func (s *Server) attendees(c *collection, calendar *ical.Calendar) map[string]bool {
 	emails := map[string]bool{}
 	if calendar == nil {
 		return emails
 	}
+	owner := cmp.Or(s.users[c.owner], s.options.Email)
 	for _, event := range calendar.Events() {
 		organizer := event.Props.Get("ORGANIZER")
-		if organizer == nil || !strings.EqualFold(organizer.Value, "mailto:"+s.options.Email) {
+		if organizer == nil || !strings.EqualFold(organizer.Value, "mailto:"+owner) {
 			continue
 		}
 		for _, attendee := range event.Props["ATTENDEE"] {
