@@ -103,7 +103,17 @@ func (d *Drivers) Telephony(ctx context.Context, t tenant.Tenant, s Set) (Opened
 func (d *Drivers) CalendarToVerify(
 	ctx context.Context, t tenant.Tenant, s Set,
 ) (Opened[calendar.Driver], error) {
-	return open(ctx, d, t, s, calendarOpener)
+	return openToVerify(ctx, d, t, s, calendarOpener)
+}
+
+// openToVerify is open for asking the provider whether the credentials work, also those that it has refused: somebody
+// may have put the account in order there.
+func openToVerify[D any](ctx context.Context, d *Drivers, t tenant.Tenant, s Set, of opener[D]) (Opened[D], error) {
+	o, err := open(ctx, d, t, s, of)
+	if err == nil && o.Connection.Status == StatusReconnectRequired {
+		err = d.opts.Tokens.Retry(ctx, o.Connection.TenantID, o.Connection.ID)
+	}
+	return o, err
 }
 
 // inForce refuses an opened connection that must be reconnected.

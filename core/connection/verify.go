@@ -89,7 +89,7 @@ func askOpened[D any](
 	ctx context.Context, d *Directory, t tenant.Tenant, s Set, of opener[D],
 	read func(context.Context, Opened[D], *Verification) error, v *Verification,
 ) (used Connection, err error) {
-	o, err := open(ctx, d.opts.Drivers, t, s, of)
+	o, err := openToVerify(ctx, d.opts.Drivers, t, s, of)
 	if err != nil {
 		return used, err
 	}

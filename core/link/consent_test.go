@@ -208,6 +208,25 @@ func TestAReconnectKeepsTheConnection(t *testing.T) {
 	})
 }
 
+// The account may have been put in order at the provider since, such as that of a user who was suspended.
+func TestVerifyAsksForTokensThatWereRefused(t *testing.T) {
+	h := buildConsent(t, storetest.ReusedSQLite(t))
+	h.connect(h.link())
+	rows, err := h.Store.AllTokens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, err := h.Store.RefuseTokens(t.Context(), rows[0], rows[0].Version, h.connections()[0].Revision)
+	if err != nil || !refused {
+		t.Fatal(refused, err)
+	}
+	h.Clock.Advance(2 * time.Hour) // the access token has ended
+	v, err := h.Connections.Verify(t.Context(), "acme", "front-office")
+	if is := h.connections()[0].Status; err != nil || !v.OK || is != connection.StatusOK {
+		t.Errorf("%+v, %v; the connection is %s", v, err, is)
+	}
+}
+
 func TestAnotherAccountTakesAConnectionOverOnlyWhereTheLinkAllowsIt(t *testing.T) {
 	h := buildConsent(t, storetest.ReusedSQLite(t))
 	h.connect(h.link())

@@ -277,6 +277,19 @@ func (s *TokenSource) Schedule(ctx context.Context, tenantID, connectionID strin
 	return nil
 }
 
+// Retry gives a connection that was refused another chance, for who asks whether it is still refused. What was
+// refused here within Limits.RefusalTTL is.
+func (s *TokenSource) Retry(ctx context.Context, tenantID, connectionID string) error {
+	if s.cache.get(connectionID, s.options.Now()) != nil {
+		return nil
+	}
+	row, found, err := s.options.Store.Tokens(ctx, tenantID, connectionID)
+	if err != nil || !found || !row.Refused {
+		return err
+	}
+	return s.Schedule(ctx, tenantID, connectionID)
+}
+
 // Close waits for the renewals under way, for twenty seconds at most, and cancels the rest.
 func (s *TokenSource) Close() {
 	s.mu.Lock()

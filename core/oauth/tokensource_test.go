@@ -352,6 +352,24 @@ func TestARefusal(t *testing.T) {
 			}
 		})
 	})
+	t.Run("is asked about again for who wants to know, but not at once", func(t *testing.T) {
+		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+			source := h.source("a")
+			h.refusing(2)
+			again := func() error {
+				_, err := source.Token(h.t.Context(), tenantID, theConnection)
+				return errors.Join(source.Retry(h.t.Context(), tenantID, theConnection), err)
+			}
+			for range 2 {
+				wantReason(h.t, again(), fault.ReasonReconnectRequired)
+			}
+			time.Sleep(StandardLimits().RefusalTTL)
+			if err := source.Retry(h.t.Context(), tenantID, theConnection); err != nil {
+				h.t.Fatal(err)
+			}
+			h.token(source, theConnection)
+		})
+	})
 	t.Run("leaves room for new credentials", func(t *testing.T) {
 		onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			source := h.source("a")
