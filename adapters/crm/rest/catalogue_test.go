@@ -773,6 +773,56 @@ func TestGorgiasTellsTheLastWordOfTheCustomer(t *testing.T) {
 	}
 }
 
+// If it is repeated, the call opens no other.
+func TestAGLPITicketThatIsDeletedAtOnceWasOpened(t *testing.T) {
+	t.Parallel()
+	s := glpi()
+	d, server := s.open(t)
+	server.with(func(w http.ResponseWriter, r *http.Request) {
+		server.v.ServeHTTP(w, r)
+		server.v.mu.Lock()
+		defer server.v.mu.Unlock()
+		for _, o := range server.v.records["ticket"] {
+			o["deleted"] = true
+		}
+	})
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Deleted by a rule"})
+	if err != nil || made.Subject != "Deleted by a rule" {
+		t.Errorf("got %+v, %v", made, wrong(err))
+	}
+}
+
+// A merge moves the ticket to the trash bin, and adds its text to the other one as a followup (src/Ticket.php, merge).
+func TestGLPIFollowsAMergedTicket(t *testing.T) {
+	t.Parallel()
+	s := glpi()
+	d, server := s.open(t)
+	var made []crm.Ticket
+	for _, key := range []string{"k1", "k2"} {
+		opened, err := d.Create(t.Context(), crm.NewTicket{Key: key, Subject: "Leaks", Description: "Water of " + key})
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		made = append(made, opened)
+	}
+	server.v.mu.Lock()
+	server.v.one("ticket", "id", made[0].ID)["deleted"] = true
+	server.v.add("followup", object{"ticket": made[1].ID, "private": 0, "source": made[0].ID,
+		"content": "Leaks<br /><br /><p>Water of k1</p><p>Frontdesk: k1</p>"})
+	server.v.mu.Unlock()
+	got, err := d.ByNumber(t.Context(), made[0].Number)
+	if err != nil || got.ID != made[1].ID || got.Number != made[1].Number ||
+		got.LastComment.Body != "Leaks<br /><br /><p>Water of k1</p>" {
+		t.Errorf("got %+v, %v", got, wrong(err))
+	}
+	server.v.mu.Lock()
+	server.v.one("ticket", "id", made[1].ID)["deleted"] = true
+	server.v.mu.Unlock()
+	if got, err := d.ByNumber(t.Context(), made[0].Number); !errors.Is(err, fault.NotFound) {
+		t.Errorf("of a deleted one: got %+v, %v", got, wrong(err))
+	}
+}
+
 // Who was merged into another contact stays in Dynamics as an inactive one, with number and address.
 func TestDynamicsTellsNobodyWhoWasMerged(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -490,6 +491,12 @@ func glpi() *system {
 						return object{"id": o["n"], "content": o["content"], "is_private": o["private"]}
 					})
 			}}),
+			of("/apirest.php/ITILFollowup", route{query: "searchText[sourceitems_id] range", rare: true,
+				do: func(v *vendor, q ask) (int, any) {
+					source := strings.Trim(q.query.Get("searchText[sourceitems_id]"), "^$")
+					return 200, shown(v.where("followup", func(o object) bool { return o["source"] == source }),
+						func(o object) any { return object{"itemtype": "Ticket", "items_id": json.Number(o["ticket"].(string))} })
+				}}),
 			of("/apirest.php/search/Ticket", route{query: criteria, do: func(v *vendor, q ask) (int, any) {
 				value := q.query.Get("criteria[0][value]")
 				found := v.where("ticket", func(o object) bool {
