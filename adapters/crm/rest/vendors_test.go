@@ -1219,10 +1219,18 @@ func jiraServiceManagement() *system {
 				}
 				return 404, gone
 			}},
-			{method: "GET", path: "/rest/api/2/issue/{id}/comment", query: "orderBy maxResults", do: func(v *vendor, q ask) (int, any) {
-				return 200, object{"comments": shown(v.where("comment", func(o object) bool { return o["issue"] == q.vars["id"] }),
-					func(o object) any { return object{"body": o["body"], "jsdPublic": o["public"]} })}
-			}},
+			{method: "GET", path: "/rest/api/2/issue/{id}/comment", query: "orderBy maxResults expand",
+				do: func(v *vendor, q ask) (int, any) {
+					found := v.where("comment", func(o object) bool { return o["issue"] == q.vars["id"] })
+					return 200, object{"comments": shown(found, func(o object) any {
+						markup := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(fmt.Sprint(o["html"]), "{panel}")
+						comment := object{"body": markup, "jsdPublic": o["public"]}
+						if q.query.Get("expand") == "renderedBody" {
+							comment["renderedBody"] = o["html"]
+						}
+						return comment
+					})}
+				}},
 			{method: "GET", path: "/rest/api/2/search/jql", query: "jql fields maxResults", do: func(v *vendor, q ask) (int, any) {
 				parts := jql.FindStringSubmatch(q.query.Get("jql"))
 				if parts == nil {
@@ -1247,7 +1255,7 @@ func jiraServiceManagement() *system {
 				}},
 		},
 		comment: func(v *vendor, id string, c crmtest.Comment) {
-			v.add("comment", object{"issue": id, "body": said(c), "public": c.Public})
+			v.add("comment", object{"issue": id, "html": "<p>" + asHTML(c) + "</p>", "public": c.Public})
 			touch(v.one("issue", "id", id))
 		},
 		move: func(v *vendor, id, status string) {
