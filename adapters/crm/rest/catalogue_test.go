@@ -421,14 +421,16 @@ func TestZammadFollowsAMergedTicket(t *testing.T) {
 		}
 		made = append(made, opened)
 	}
-	if err := (mover{server.v}).Move(t.Context(), made[0].ID, "merged"); err != nil {
+	if err := (mover{server.v}).Move(t.Context(), made[1].ID, "merged"); err != nil {
 		t.Fatal(err)
 	}
 	server.v.mu.Lock()
-	server.v.one("ticket", "id", made[0].ID)["into"] = json.Number(made[1].ID)
+	server.v.one("ticket", "id", made[1].ID)["into"] = json.Number(made[0].ID)
+	server.v.one("article", "ticket", made[1].ID)["ticket"] = made[0].ID
 	server.v.mu.Unlock()
-	got, err := d.ByNumber(t.Context(), made[0].Number)
-	if err != nil || got.Number != made[1].Number || got.Status != "new" || got.Description.Body != "Water of k2" {
+	got, err := d.ByNumber(t.Context(), made[1].Number)
+	if err != nil || got.Number != made[0].Number || got.Status != "new" || got.Description.Body != "Water of k1" ||
+		got.LastComment.Body != "Water of k2" {
 		t.Errorf("got %+v, %v", got, wrong(err))
 	}
 }
