@@ -151,20 +151,27 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 	return plain
 }
 
-// usedUpWait is the Retry-After of a limit of the account's use. Such limits last for hours and end without notice
-// (support.google.com/a/answer/2905486, "Avoid Calendar use limits").
+// usedUpWait is the Retry-After of the limit of a day's calls.
 const usedUpWait = 30 * time.Minute
 
-// limited returns the fault of a limit: one of a rate, which is over in a moment, or one of the account's use or of a
-// day's calls.
+// limited returns the fault of a limit: of a rate, which is over in a moment, of a day's calls, or of what an account
+// does. The last is against spam, and lasts for hours or longer (support.google.com/a/answer/2905486, "Avoid Calendar
+// use limits").
 func limited(plain *fault.Error, first apiError) *fault.Error {
-	if first.Reason != "quotaExceeded" && first.Reason != "dailyLimitExceeded" {
-		return plain
+	switch first.Reason {
+	case "dailyLimitExceeded":
+		f := plain.Restate(plain.Code, plain.Reason,
+			"The calls that Google allows the OAuth client for a day are used up.")
+		f.RetryAfter = cmp.Or(plain.RetryAfter, usedUpWait)
+		return f
+	case "quotaExceeded":
+		f := plain.Restate(plain.Code, plain.Reason,
+			"The Google account has made too many events or invited too many people lately, and cannot do so for some "+
+				"hours. Google's help has the limits: Avoid Calendar use limits.")
+		f.NoRetry = true
+		return f
 	}
-	f := plain.Restate(plain.Code, plain.Reason,
-		"Google has limited what the account may do in its calendars, for some hours. Try again later.")
-	f.RetryAfter = cmp.Or(plain.RetryAfter, usedUpWait)
-	return f
+	return plain
 }
 
 // eventMissing restates a NotFound fault as that of an event.

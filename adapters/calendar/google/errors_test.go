@@ -40,7 +40,7 @@ func TestWhatGooglesErrorsMean(t *testing.T) {
 			fault.ReasonProviderRateLimited, ""},
 		{"403 too many calls of the user", of(reason(403, "usageLimits", "userRateLimitExceeded", "")),
 			fault.RateLimited, fault.ReasonProviderRateLimited, ""},
-		{"403 quota", of(reason(403, "usageLimits", "quotaExceeded", "")), fault.RateLimited,
+		{"403 limits of use, which last for hours", of(reason(403, "usageLimits", "quotaExceeded", "")), fault.RateLimited,
 			fault.ReasonProviderRateLimited, ""},
 		{"403 calls of the day", of(reason(403, "usageLimits", "dailyLimitExceeded", "")), fault.RateLimited,
 			fault.ReasonProviderRateLimited, ""},
@@ -113,21 +113,27 @@ func TestWhatGooglesErrorsMean(t *testing.T) {
 			if gone := f.Metadata["gone"] == "true"; gone != (c.answer.code == http.StatusGone) {
 				t.Errorf("it was there once: %t", gone)
 			}
+			if lasts := c.rule == "403 limits of use, which last for hours"; f.NoRetry != lasts {
+				t.Errorf("no repeat is suggested: %t", f.NoRetry)
+			}
 		})
 	}
 }
 
-// What an account may do in its calendars is limited for hours, so that nobody is to try again in a moment.
-func TestALimitOfHoursIsNoneOfAMoment(t *testing.T) {
-	for reason, wait := range map[string]time.Duration{
-		"rateLimitExceeded": 0, "userRateLimitExceeded": 0,
-		"quotaExceeded": usedUpWait, "dailyLimitExceeded": usedUpWait,
+// A limit of hours is none of a moment.
+func TestLimitsThatLastSuggestNoRepeatInAMoment(t *testing.T) {
+	for reason, want := range map[string]struct {
+		wait    time.Duration
+		noRetry bool
+	}{
+		"rateLimitExceeded": {}, "userRateLimitExceeded": {},
+		"quotaExceeded": {noRetry: true}, "dailyLimitExceeded": {wait: usedUpWait},
 	} {
 		for _, status := range []int{http.StatusForbidden, http.StatusTooManyRequests} {
 			f := refusal(&googleapi.Error{Code: status, Body: fmt.Sprintf(
 				`{"error":{"code":%d,"errors":[{"domain":"usageLimits","reason":%q}]}}`, status, reason)}, writing)
-			if f.Code != fault.RateLimited || f.RetryAfter != wait {
-				t.Errorf("%d %s: %s, again in %v", status, reason, f.Code, f.RetryAfter)
+			if f.Code != fault.RateLimited || f.RetryAfter != want.wait || f.NoRetry != want.noRetry {
+				t.Errorf("%d %s: %s, again in %v, no repeat %t", status, reason, f.Code, f.RetryAfter, f.NoRetry)
 			}
 		}
 	}
