@@ -54,6 +54,11 @@ func after(f *fault.Error, d time.Duration) *fault.Error {
 	return f
 }
 
+func final(f *fault.Error) *fault.Error {
+	f.NoRetry = true
+	return f
+}
+
 // script is a driver that returns one result after the other, and then the last one again and again.
 type script struct {
 	answers []error // nil: success

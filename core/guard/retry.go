@@ -65,11 +65,12 @@ func (c *call) again(ctx context.Context, f *fault.Error, tries int) bool {
 	return pause.For(ctx, wait) == nil
 }
 
-// mayRepeat reports whether a failed call may be repeated. A call refused by a rate limit had no effect.
+// mayRepeat reports whether a failed call may be repeated, and a repeat can help. A call refused by a rate limit had no
+// effect.
 func mayRepeat(f *fault.Error, op Op) bool {
 	switch f.Code {
 	case fault.RateLimited:
-		return true
+		return !f.NoRetry
 	case fault.Unavailable, fault.Timeout:
 		if f.Reason == fault.ReasonBreakerOpen || f.Reason == fault.ReasonOverloaded {
 			return false // our own refusals, which exist to prevent retries

@@ -23,6 +23,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		"a read that timed out there":               {read, failing(fault.Timeout), 3},
 		"a read that is limited":                    {read, failing(fault.RateLimited), 3},
 		"a write that is limited was not done":      {write, failing(fault.RateLimited), 3},
+		"what is limited for longer":                {read, final(failing(fault.RateLimited)), 1},
 		"a write that was not sent":                 {write, failingUnsent(fault.Unavailable), 3},
 		"a write that was not sent in time":         {write, failingUnsent(fault.Timeout), 3},
 		"a write that may have happened":            {write, failing(fault.Unavailable), 1},
