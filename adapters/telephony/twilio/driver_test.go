@@ -253,6 +253,9 @@ func TestAChangeThatIsNotMadeIsTold(t *testing.T) {
 	} {
 		_, err := s.driver(t).Change(t.Context(), n.Ref, c)
 		wantFault(t, rule, err, fault.Conflict, fault.ReasonProviderConflict)
+		if !fault.From(err).NoRetry {
+			t.Errorf("%s: a repeat is suggested, although a person has to look", rule)
+		}
 	}
 	if _, err := s.driver(t).Change(t.Context(), n.Ref, telephony.Change{
 		Name: &n.Name, Routing: &telephony.Routing{},

@@ -160,9 +160,11 @@ func heldBefore() *fault.Error {
 
 // unheeded returns the fault of a change that was accepted but not made.
 func unheeded() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonProviderConflict,
+	f := fault.New(fault.Conflict, fault.ReasonProviderConflict,
 		"Twilio accepted the change, but keeps another name or another destination for calls. Check the "+
 			"number in Twilio's Console.")
+	f.NoRetry = true
+	return f
 }
 
 // unreadable returns the fault of a successful response with unexpected content.
