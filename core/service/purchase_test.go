@@ -603,6 +603,7 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 		others  string
 		bought  int
 		mends   func(w *world, c apikey.Caller) apikey.Caller
+		nobody  bool // the calls lead to no employee
 	}{
 		"a check finds it before": {
 			prepare: func(w *world) { w.phones.checks, w.phones.setup = true, wrong },
@@ -660,6 +661,14 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			first: fault.ReasonPermissionDenied, others: fault.ReasonProviderMisconfigured, bought: 1,
 			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
+		"the account may not even name it": {
+			prepare: func(w *world) {
+				refuse(w, fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "It may not."))
+			},
+			first: fault.ReasonPermissionDenied, others: fault.ReasonProviderMisconfigured, bought: 1,
+			mends:  func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
+			nobody: true,
+		},
 		"what calls are to lead to is not found": {
 			prepare: func(w *world) { refuse(w, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "Not there.")) },
 			first:   fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
@@ -671,11 +680,13 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			c := w.limited(w.tenant("acme"), 100, 100)
 			w.phones.trunk = "TK1"
 			test.prepare(w)
+			wanted := BuyNumber{AreaCode: "415", Inbound: employeeID(7)}
+			if test.nobody {
+				wanted.Inbound = nil
+			}
 			replicas := []*process{w.start(), w.start()}
 			for i := range 6 {
-				_, err := replicas[i%2].Numbers.Buy(asKey(c), c, Write{}, BuyNumber{
-					AreaCode: "415", Inbound: employeeID(7),
-				})
+				_, err := replicas[i%2].Numbers.Buy(asKey(c), c, Write{}, wanted)
 				if reason := faultOf(t, err).Reason; i == 0 && reason != test.first || i > 0 && reason != test.others {
 					t.Errorf("purchase %d is refused: %v", i, err)
 				}
@@ -689,9 +700,7 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			}
 			w.heal()
 			c = test.mends(w, c)
-			if _, err := replicas[0].Numbers.Buy(asKey(c), c, Write{}, BuyNumber{
-				AreaCode: "415", Inbound: employeeID(7),
-			}); err != nil {
+			if _, err := replicas[0].Numbers.Buy(asKey(c), c, Write{}, wanted); err != nil {
 				t.Errorf("once it is mended: %v", err)
 			}
 		})

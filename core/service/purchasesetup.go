@@ -120,7 +120,7 @@ func (b *purchase) refuseSetup(
 		why.Fault.Detail = f.Fields[0].Path + " " + f.Fields[0].Text()
 	}
 	var revision int64 // of the connection; 0 if it is the caller's request that was refused
-	if change.Routing != nil && len(f.Fields) == 0 {
+	if (change.Routing != nil || f.Code != fault.Invalid) && len(f.Fields) == 0 {
 		revision = b.client.connection.Revision
 	}
 	// Nor does a check that could not be made find it.
