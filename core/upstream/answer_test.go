@@ -411,6 +411,9 @@ func TestALargeAnswerWithoutRoom(t *testing.T) {
 	}
 	_, _, _, err := Do(client, request(t, http.MethodPost, server.JoinPath("large").String(), ""))
 	wantFault(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, false)
+	if f := fault.From(err); strings.Contains(f.Detail, "again") {
+		t.Errorf("a repeat is advised that may act twice: %v", f)
+	}
 }
 
 // TestListsOfEventsMayBeLarger checks that the bounds of listings are higher, and that a listing by POST

@@ -170,7 +170,7 @@ func (r *receiving) tooLarge(over excess) *fault.Error {
 
 func (r *receiving) budgetSpent() *fault.Error {
 	return r.unreadFault(fault.Unavailable, fault.ReasonOverloaded,
-		"The provider %s gave a large answer while the gateway was reading too many others. Try again.")
+		"The provider %s gave a large answer while the gateway was reading too many others.")
 }
 
 // incompleteFault returns the fault for a response that could not be read to its end.

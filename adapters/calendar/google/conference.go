@@ -148,8 +148,7 @@ func afterBooking(err error) *fault.Error {
 	f.Unsent = false // this request may be; the booking is not
 	if f.Code != fault.Timeout && f.Code != fault.Canceled {
 		f.Code, f.Reason = fault.UnknownOutcome, fault.ReasonOutcomeUnknown
-		f.Detail = "Google has the event, but its state could not be read afterwards. Repeat the booking " +
-			"with the same key to settle it."
+		f.Detail = "Google has the event, but its state could not be read afterwards."
 	}
 	return &f
 }

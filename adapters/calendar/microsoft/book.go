@@ -157,8 +157,7 @@ func unread(err error) error {
 		return &f
 	}
 	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Microsoft has the event, but it could not be read. Repeat the booking with the same key to settle it.").
-		Because(err)
+		"Microsoft has the event, but it could not be read.").Because(err)
 }
 
 // lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter cannot
@@ -236,6 +235,6 @@ func leftBehind(err error) *fault.Error {
 	f := *fault.From(err)
 	f.Unsent = false
 	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"Microsoft made the meeting, but its link is not there yet, and Microsoft could not be asked again. "+
-			"Repeat the booking with the same key to settle it.").Because(err)
+		"Microsoft made the meeting, but its link is not there yet, and Microsoft could not be asked again.").
+		Because(err)
 }
