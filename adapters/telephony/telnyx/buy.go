@@ -179,8 +179,15 @@ func (d *driver) holding(ctx context.Context, e164 string) (number, error) {
 	}, anything, &found); err != nil {
 		return number{}, err
 	}
+	if found.Data == nil { // in an empty list, the number would count as never ordered, or as given back
+		return number{}, unreadable(http.MethodGet)
+	}
 	for _, n := range found.Data {
-		if n.PhoneNumber == e164 && n.standing() != gone && n.readable() {
+		switch {
+		case n.PhoneNumber != e164 || n.standing() == gone:
+		case !n.readable():
+			return number{}, unreadable(http.MethodGet)
+		default:
 			return n, nil
 		}
 	}

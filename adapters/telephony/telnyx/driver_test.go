@@ -1,6 +1,7 @@
 package telnyx_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -294,6 +295,45 @@ func TestAFilledOrderStandsWhateverCannotBeReadOfIt(t *testing.T) {
 				t.Errorf("once it can be read: %+v, %v", n, err)
 			}
 		})
+	}
+}
+
+// If an answer without numbers, or without what a number has, counted as an empty list, the number would be ordered
+// again, or count as given back.
+func TestANumberThatCannotBeReadIsNotMissing(t *testing.T) {
+	for _, answer := range []string{
+		`{}`, `{"data":null}`, `{"errors":[{"code":"10007"}]}`, `{"data":[{"phone_number":"+14155550100"}]}`,
+	} {
+		var c clock
+		var ordered, instead atomic.Bool
+		s := serve(t, fake.Options{Now: c.now}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case instead.Load() && strings.HasSuffix(r.URL.Path, "/phone_numbers"):
+					says(200, answer).ServeHTTP(w, r)
+				case instead.Load() && !ordered.Load() && strings.HasSuffix(r.URL.Path, "/number_orders"):
+					says(200, `{"data":[]}`).ServeHTTP(w, r) // the list of orders lags behind
+				default:
+					next.ServeHTTP(w, r)
+				}
+			})
+		})
+		d := s.open(t, nil)
+		o := telephony.Order{Key: "k1", E164: "+14155550100"}
+		if offered(t, d, "415") != o.E164 {
+			t.Fatal("another number is offered")
+		}
+		if _, err := d.Buy(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		c.pass(15 * time.Minute)
+		instead.Store(true)
+		for _, shown := range []bool{false, true} {
+			ordered.Store(shown)
+			if n, err := d.FindOrder(t.Context(), o); err == nil || errors.Is(err, fault.NotFound) {
+				t.Errorf("%s, order shown %t: %+v, %v", answer, shown, n, err)
+			}
+		}
 	}
 }
 
