@@ -3,6 +3,7 @@ package freshdesk
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -69,7 +70,13 @@ func (d *driver) since(ctx context.Context, then time.Time, filter string) ([]cr
 		if err := d.get(ctx, "/tickets", query, &page); err != nil {
 			return nil, err
 		}
+		if page == nil { // this is no empty list
+			return nil, unreadable(http.MethodGet)
+		}
 		for _, t := range page {
+			if t.ID <= 0 || t.CreatedAt.IsZero() {
+				return nil, unreadable(http.MethodGet)
+			}
 			if t.CreatedAt.Before(then) {
 				return all, nil
 			}

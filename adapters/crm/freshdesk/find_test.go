@@ -55,6 +55,24 @@ func TestATicketThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 	}
 }
 
+// A ticket that seems to be missing is opened again.
+func TestAListThatCannotBeReadProvesNothing(t *testing.T) {
+	for _, list := range []string{`null`, `[{"id":7,"subject":"Leaking pipe"}]`, `[null]`} {
+		s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				answer := next
+				if strings.HasSuffix(r.URL.Path, "/tickets") {
+					answer = says(200, list)
+				}
+				answer.ServeHTTP(w, r)
+			})
+		})
+		if _, err := find(t, s, cutOff()); err == nil || errors.Is(err, fault.NotFound) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+}
+
 // A rule can delete a new ticket or mark it as spam, and so can a person.
 func TestATicketThatIsSpamOrDeletedIsFound(t *testing.T) {
 	for rule, hide := range map[string]func(*testServer, string) error{
