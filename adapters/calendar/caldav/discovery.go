@@ -110,8 +110,14 @@ func (d *driver) identify(a *account, own prop) {
 	a.addresses = calendarUserOf(a.principal, own)
 	a.email, a.organizer = mailAddressOf(own)
 	if d.settings.Email != "" {
-		a.email, a.organizer = d.settings.Email, mailto(d.settings.Email)
-		a.addresses[addressKey(a.principal, a.organizer)] = true
+		a.email = d.settings.Email
+		given := mailto(a.email)
+		key := addressKey(a.principal, given)
+		// A server invites nobody to what an address organizes that is not its user's (RFC 6638 section 3.1).
+		if a.organizer == "" || a.addresses[key] || !d.settings.AutoSchedule {
+			a.organizer = given
+		}
+		a.addresses[key] = true
 	}
 	for _, address := range own.Addresses.List {
 		value := strings.TrimSpace(address.Href)

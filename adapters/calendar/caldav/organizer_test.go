@@ -173,6 +173,27 @@ func TestGuestsAreInvitedInTheNameOfTheCalendarsOwner(t *testing.T) {
 	}
 }
 
+// Nor to what an address organizes that it does not know as the account's.
+func TestGuestsAreInvitedByAnAddressThatTheServerKnows(t *testing.T) {
+	t.Parallel()
+	const alias = "a.smith@example.com"
+	a := newAccount(t, fake.Options{AutoSchedule: true, Aliases: []string{"mailto:" + alias}})
+	for _, c := range []struct{ key, given, organizer string }{
+		{"k1", "", email}, {"k2", email, email}, {"k3", alias, alias}, {"k4", "desk@example.com", email},
+	} {
+		wanted := consultation(a.home, c.key)
+		wanted.Attendees = []string{"bob@example.com"}
+		driver := a.open(t, "", map[string]any{"auto_schedule": true, "email": c.given})
+		booked, err := driver.Book(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := a.Notices(booked.ID); booked.Organizer.Email != c.organizer || len(told) != 1 {
+			t.Errorf("with the email %q, %s invites: %+v", c.given, booked.Organizer.Email, told)
+		}
+	}
+}
+
 // Nextcloud and ownCloud show a confidential event of a calendar that is shared, to be changed as well, without most of
 // its properties, and keep what is written in its place.
 func TestAnEventThatIsNotShownWholeIsNotWrittenBack(t *testing.T) {

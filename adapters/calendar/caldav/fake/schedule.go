@@ -111,10 +111,14 @@ func (s *Server) attendees(c *collection, calendar *ical.Calendar) map[string]bo
 	if calendar == nil {
 		return emails
 	}
-	owner := cmp.Or(s.users[c.owner], s.options.Email)
+	owner := []string{"mailto:" + cmp.Or(s.users[c.owner], s.options.Email)}
+	if c.owner == s.principal() {
+		owner = append(owner, s.options.Aliases...)
+	}
 	for _, event := range calendar.Events() {
 		organizer := event.Props.Get("ORGANIZER")
-		if organizer == nil || !strings.EqualFold(organizer.Value, "mailto:"+owner) {
+		isOwners := func(address string) bool { return strings.EqualFold(organizer.Value, address) }
+		if organizer == nil || !slices.ContainsFunc(owner, isOwners) {
 			continue
 		}
 		for _, attendee := range event.Props["ATTENDEE"] {
