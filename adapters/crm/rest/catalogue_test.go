@@ -452,6 +452,27 @@ func TestJiraFollowsAMovedIssue(t *testing.T) {
 	}
 }
 
+// A person's description has Jira's own markup, which Jira renders ("Get issue", expand).
+func TestJiraTellsADescriptionWithoutMarkup(t *testing.T) {
+	t.Parallel()
+	d, server := jiraServiceManagement().open(t)
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Leak"})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	server.v.mu.Lock()
+	issue := server.v.one("issue", "key", made.Number)
+	want := crm.Text{
+		Body: `<p><a href="https://acme.atlassian.net/jira/people/5b10a2">@Ann</a> saw <font>water</font></p>`,
+		HTML: true,
+	}
+	issue["description"], issue["rendered"] = "[~accountid:5b10a2] saw {color:#ff0000}water{color}", want.Body
+	server.v.mu.Unlock()
+	if got, err := d.ByNumber(t.Context(), made.Number); err != nil || got.Description != want {
+		t.Errorf("got %+v, %v", got.Description, wrong(err))
+	}
+}
+
 // To an API token that has expired, Jira answers as to nobody, with what nobody may see, and says so in a header alone
 // (github.com/MrRefactoring/jira.js/issues/418). That is neither a ticket that is missing nor a caller without tickets.
 func TestJiraTellsOfAnExpiredTokenInAHeader(t *testing.T) {

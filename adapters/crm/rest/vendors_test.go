@@ -1211,14 +1211,19 @@ func jiraServiceManagement() *system {
 					o["id"], o["key"] = fmt.Sprint(10000+o["n"].(int)), fmt.Sprintf("SD-%d", o["n"])
 					return 201, object{"issueId": o["id"], "issueKey": o["key"]}
 				}},
-			{method: "GET", path: "/rest/api/2/issue/{id}", query: "fields", do: func(v *vendor, q ask) (int, any) {
-				for _, member := range []string{"key", "moved"} {
-					if o := v.one("issue", member, q.vars["id"]); o != nil {
-						return 200, ticket(o)
+			{method: "GET", path: "/rest/api/2/issue/{id}", query: "fields expand",
+				do: func(v *vendor, q ask) (int, any) {
+					for _, member := range []string{"key", "moved"} {
+						if o := v.one("issue", member, q.vars["id"]); o != nil {
+							shown := ticket(o).(object)
+							if q.query.Get("expand") == "renderedFields" {
+								shown["renderedFields"] = object{"description": or(o["rendered"], "")}
+							}
+							return 200, shown
+						}
 					}
-				}
-				return 404, gone
-			}},
+					return 404, gone
+				}},
 			{method: "GET", path: "/rest/api/2/issue/{id}/comment", query: "orderBy maxResults expand",
 				do: func(v *vendor, q ask) (int, any) {
 					found := v.where("comment", func(o object) bool { return o["issue"] == q.vars["id"] })
