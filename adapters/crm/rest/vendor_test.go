@@ -271,14 +271,6 @@ func shown(list []object, show func(object) any) []any {
 	return all
 }
 
-// said returns the words of an HTML comment as text, for systems without HTML.
-func said(c crmtest.Comment) string {
-	if !c.HTML {
-		return c.Body
-	}
-	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(c.Body, ""))
-}
-
 // asHTML returns a comment as HTML.
 func asHTML(c crmtest.Comment) string {
 	if c.HTML {

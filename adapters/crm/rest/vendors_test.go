@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"regexp"
 	"slices"
@@ -373,7 +374,11 @@ func servicenow() *system {
 				}},
 		},
 		comment: func(v *vendor, id string, c crmtest.Comment) {
-			v.add("journal", object{"of": id, "value": said(c),
+			value := c.Body
+			if c.HTML {
+				value = html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(value, "[code]$0[/code]"))
+			}
+			v.add("journal", object{"of": id, "value": value,
 				"element": map[bool]string{true: "comments", false: "work_notes"}[c.Public]})
 			touch(v.one("incident", "id", id))
 		},
