@@ -718,6 +718,30 @@ func TestServiceNowTakesIDsInCapitals(t *testing.T) {
 	}
 }
 
+// Zoho Desk keeps whom a comment mentions as marks, and tells their names beside it ("List all ticket comments").
+func TestZohoDeskTellsWhomACommentMentions(t *testing.T) {
+	t.Parallel()
+	d, server := zohoDesk().open(t)
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Leak"})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	server.v.mu.Lock()
+	server.v.add("comment", object{
+		"ticket": made.ID, "public": true, "type": "html",
+		"content": "<div>zsu[@user:1234]zsu of zsu[@team:3113_new team]zsu and zsu[@user:9]zsu come.</div>",
+		"mention": []any{
+			object{"type": "TEAM", "id": "3113", "name": "new team"},
+			object{"type": "AGENT", "id": "3105", "zuid": "1234", "firstName": "", "lastName": "Parker"},
+		},
+	})
+	server.v.mu.Unlock()
+	got, err := d.ByNumber(t.Context(), made.Number)
+	if err != nil || got.LastComment.Body != "<div>Parker of new team and  come.</div>" {
+		t.Errorf("got %+v, %v", got.LastComment, wrong(err))
+	}
+}
+
 // Zoho lists the oldest tickets of a contact first, unless it is asked for another order.
 func TestZohoIsAskedForTheLatestTickets(t *testing.T) {
 	t.Parallel()

@@ -1127,12 +1127,16 @@ func zohoDesk() *system {
 					}))
 				}}),
 			org(showing("/api/v1/tickets/{id}", "ticket", "", gone, ticket)),
-			org(route{method: "GET", path: "/api/v1/tickets/{id}/comments", query: "sortBy limit",
+			org(route{method: "GET", path: "/api/v1/tickets/{id}/comments", query: "include sortBy limit",
 				do: func(v *vendor, q ask) (int, any) {
 					return list(shown(v.where("comment", func(o object) bool { return o["ticket"] == q.vars["id"] }),
 						func(o object) any {
-							return object{"id": fmt.Sprint(o["n"]), "content": o["content"], "isPublic": o["public"],
+							shown := object{"id": fmt.Sprint(o["n"]), "content": o["content"], "isPublic": o["public"],
 								"contentType": o["type"], "commentedTime": stamp(o["created"])}
+							if q.query.Get("include") == "mentions" {
+								shown["mention"] = or(o["mention"], []any{})
+							}
+							return shown
 						}))
 				}}),
 		},
