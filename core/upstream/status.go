@@ -79,7 +79,8 @@ func plainFault(provider string, status int) *fault.Error {
 			"The provider %s is not available at the moment.", provider)
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The provider %s gave an unexpected answer (status %d). Check the address at which it is called.", provider, status)
+		"The provider %s gave an unexpected answer (status %d). Check the address at which it is called.",
+		provider, status)
 }
 
 // unreached reports whether a status comes from a proxy that could not reach the provider's server:

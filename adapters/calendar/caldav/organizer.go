@@ -73,8 +73,8 @@ func (d *driver) organizerIn(ctx context.Context, a *account, calendarID string)
 	return cmp.Or(address, a.organizer), nil
 }
 
-// ownerOf returns the addresses of the owner of somebody else's calendar, and where the owner's principal is: nil if the
-// calendar is the account's own, or if the account may not read that.
+// ownerOf returns the addresses of the owner of somebody else's calendar, and where the owner's principal is: nil if
+// the calendar is the account's own, or if the account may not read that.
 func (d *driver) ownerOf(ctx context.Context, a *account, calendarID string) (owner prop, at *url.URL, err error) {
 	i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return p.ID == calendarID })
 	if i < 0 || a.owns(a.calendars[i]) {

@@ -500,7 +500,9 @@ func glpi() *system {
 				do: func(v *vendor, q ask) (int, any) {
 					source := strings.Trim(q.query.Get("searchText[sourceitems_id]"), "^$")
 					return 200, shown(v.where("followup", func(o object) bool { return o["source"] == source }),
-						func(o object) any { return object{"itemtype": "Ticket", "items_id": json.Number(o["ticket"].(string))} })
+						func(o object) any {
+							return object{"itemtype": "Ticket", "items_id": json.Number(o["ticket"].(string))}
+						})
 				}}),
 			of("/apirest.php/search/Ticket", route{query: criteria, do: func(v *vendor, q ask) (int, any) {
 				value := q.query.Get("criteria[0][value]")
