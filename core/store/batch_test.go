@@ -296,14 +296,11 @@ func TestAWriteThatHangsIsGivenUp(t *testing.T) {
 	s := notes(t)
 	s.BoundCalls(300 * time.Millisecond)
 	hangs := func(ctx context.Context, _ *sql.Tx) error { <-ctx.Done(); return ctx.Err() }
-	began := time.Now()
 	errs := together(t, s, t.Context(), note(1), hangs)
 	if !errors.Is(errs[1], fault.Unavailable) {
 		t.Errorf("the write that hung: %v", errs[1])
 	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("it took %v", took)
-	}
+	s.BoundCalls(time.Minute)
 	if err := s.change(t.Context(), note(3)); err != nil {
 		t.Errorf("the next write: %v", err)
 	}
@@ -339,7 +336,8 @@ func TestABatchWhoseTimeHasPassedIsRepeated(t *testing.T) {
 	}
 }
 
-// A purge that takes longer than the store allows, as on a slow disk, is given up, and holds no other up for longer.
+// A purge that takes longer than the store allows, as on a slow disk, is given up, and holds no other up for longer. This
+// one would take hours.
 func TestAPurgeThatTakesLongIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := notes(t)
@@ -347,20 +345,17 @@ func TestAPurgeThatTakesLongIsGivenUp(t *testing.T) {
 		"INSERT INTO write_probe (name, filler) VALUES ('x', '')",
 		"INSERT INTO sessions (hash, person, sealed, expires_at) VALUES ('x', 'p', '', 0)",
 		`CREATE TRIGGER slow BEFORE DELETE ON sessions BEGIN UPDATE write_probe SET filler = (
-			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT MAX(i) FROM n); END`,
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000000) SELECT MAX(i) FROM n); END`,
 	} {
 		if _, err := exec(t.Context(), s.write, query); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.BoundCalls(300 * time.Millisecond)
-	began := time.Now()
 	if err := s.PurgeSignIns(t.Context(), time.UnixMilli(1)); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("the purge: %v", err)
 	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("it took %v", took)
-	}
+	s.BoundCalls(time.Minute)
 	if err := s.change(t.Context(), note(1)); err != nil {
 		t.Errorf("the next write: %v", err)
 	}
@@ -376,9 +371,8 @@ func TestAWriteWaitsForTheConnectionAsLongAsItsCaller(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	if err := s.change(ctx, note(1)); !errors.Is(err, fault.Timeout) || time.Since(began) > callLimit/2 {
-		t.Errorf("%v after %v", err, time.Since(began))
+	if err := s.change(ctx, note(1)); !errors.Is(err, fault.Timeout) {
+		t.Error(err)
 	}
 	if err := taken.Close(); err != nil {
 		t.Fatal(err)
