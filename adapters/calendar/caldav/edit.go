@@ -74,7 +74,7 @@ func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) e
 	}
 	setTimes(event, begin, end, location)
 	withZone(e.object.root, location, from, to)
-	raiseSequence(event)
+	askAgain(event)
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (e edit) shiftSeries(begin ical.Moment, length time.Duration) error {
 				}
 			}
 			ov.event.Set(start.Property("DTSTART"))
-			raiseSequence(ov.event)
+			askAgain(ov.event)
 			e.stamp(ov.event)
 		}
 		moved := shifted(ov.of).Property("RECURRENCE-ID")
@@ -252,7 +252,30 @@ func (e edit) stamp(event *ical.Component) {
 	event.Set(now.Property("LAST-MODIFIED"))
 }
 
-// raiseSequence marks a revision to which the attendees have to respond again (RFC 5546 section 2.1.4).
+// askAgain marks another time, to which the attendees have to respond again, and takes their responses back, since
+// not every server does what RFC 6638 section 3.2.8 says (sabre-io/dav#1282, cyrusimap/cyrus-imapd#3906). sabre/dav
+// removes the RSVP of who has responded.
+func askAgain(event *ical.Component) {
+	raiseSequence(event)
+	organizer, ok := event.Get("ORGANIZER")
+	if !ok {
+		return
+	}
+	attendees := event.All("ATTENDEE")
+	for i, p := range attendees {
+		email := addressOf(p)
+		if p.Value == organizer.Value || email != "" && strings.EqualFold(email, addressOf(organizer)) {
+			continue
+		}
+		p.Params = slices.DeleteFunc(slices.Clone(p.Params), func(param ical.Param) bool {
+			return strings.EqualFold(param.Name, "PARTSTAT") || strings.EqualFold(param.Name, "RSVP")
+		})
+		attendees[i] = p.With("PARTSTAT", "NEEDS-ACTION").With("RSVP", "TRUE")
+	}
+	event.Set(attendees...)
+}
+
+// raiseSequence marks a revision that replaces those which the attendees have (RFC 5546 section 2.1.4).
 func raiseSequence(event *ical.Component) {
 	n, _ := strconv.Atoi(strings.TrimSpace(event.Text("SEQUENCE")))
 	event.Set(ical.Raw("SEQUENCE", strconv.Itoa(max(n, 0)+1)))

@@ -194,6 +194,44 @@ func TestGuestsAreInvitedByAnAddressThatTheServerKnows(t *testing.T) {
 	}
 }
 
+// Some servers leave the responses to another time as they are (sabre-io/dav#1282, nextcloud/server#13862).
+func TestGuestsAreAskedAgainAboutAnotherTime(t *testing.T) {
+	t.Parallel()
+	title, at := "Dinner", time.Date(2027, 5, 3, 18, 0, 0, 0, time.UTC)
+	noon, end := time.Date(2027, 5, 3, 12, 0, 0, 0, time.UTC), at.Add(time.Hour)
+	lines := append([]string{"ORGANIZER:mailto:" + email, "ATTENDEE;PARTSTAT=ACCEPTED;ROLE=CHAIR:mailto:" + email,
+		"ATTENDEE;RSVP=FALSE;partstat=ACCEPTED;CN=Bob:mailto:bob@example.com",
+		"ATTENDEE;PARTSTAT=DECLINED:mailto:carol@example.com"}, lunchTime...)
+	for _, c := range []struct {
+		what      string
+		change    calendar.Change
+		responses []string
+	}{
+		{"another title", calendar.Change{Title: &title}, []string{"accepted", "accepted", "declined"}},
+		{"the time that it has", calendar.Change{Start: &noon, End: new(noon.Add(time.Hour)), Zone: "UTC"},
+			[]string{"accepted", "accepted", "declined"}},
+		{"another time", calendar.Change{Start: &at, End: &end, Zone: "UTC"},
+			[]string{"accepted", "needs_action", "needs_action"}},
+	} {
+		for _, more := range [][]string{nil, {"RRULE:FREQ=DAILY;COUNT=3"}} {
+			a := newAccount(t, fake.Options{})
+			id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lines, more...)...))
+			changed, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, c.change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var responses []string
+			for _, attendee := range changed.Attendees {
+				responses = append(responses, attendee.Response)
+			}
+			asked := strings.Contains(a.Get(a.home+"lunch.ics"), "RSVP=TRUE")
+			if !slices.Equal(responses, c.responses) || asked != (c.what == "another time") {
+				t.Errorf("%s: the responses are %v, asked again: %t", c.what, responses, asked)
+			}
+		}
+	}
+}
+
 // Nextcloud and ownCloud show a confidential event of a calendar that is shared, to be changed as well, without most of
 // its properties, and keep what is written in its place.
 func TestAnEventThatIsNotShownWholeIsNotWrittenBack(t *testing.T) {
