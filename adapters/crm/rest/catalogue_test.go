@@ -779,6 +779,37 @@ func TestADeletedTicketIsNone(t *testing.T) {
 	}
 }
 
+// A rule may add to a new ticket's text, and so may a person. A ticket that seems to be missing is opened again.
+func TestATicketWithMoreTextIsNotMissing(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*system{
+		zammad(), servicenow(), glpi(), intercom(), pipedrive(), dynamics365(), gorgias(), zohoDesk(),
+		jiraServiceManagement(),
+	} {
+		d, server := s.open(t)
+		wanted := crm.NewTicket{Key: "k1", Subject: "Leak", Since: time.Now(), Until: time.Now().Add(-time.Hour)}
+		made, err := d.Create(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		server.v.mu.Lock()
+		for _, records := range server.v.records {
+			for _, r := range records {
+				for member, value := range r {
+					if text, ok := value.(string); ok && strings.Contains(text, "Frontdesk: k1") {
+						r[member] = text + "\n\nWe answer within a day."
+					}
+				}
+			}
+		}
+		server.v.mu.Unlock()
+		if found, err := d.(crm.Finder).Find(t.Context(), wanted); errors.Is(err, fault.NotFound) ||
+			err == nil && found.ID != made.ID {
+			t.Errorf("%s: found %+v, %v", s.name, found, wrong(err))
+		}
+	}
+}
+
 // A call opened this ticket, also if a rule of Gorgias deletes it at once. If it is repeated, it opens no other.
 func TestATicketOfAKeyIsFoundInGorgiassTrash(t *testing.T) {
 	t.Parallel()

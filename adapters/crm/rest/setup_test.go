@@ -271,6 +271,10 @@ func TestRedmineIsSearchedForTheKey(t *testing.T) {
 	if found, err := find(d); err != nil || found.ID != made.ID {
 		t.Errorf("a closed issue that was copied: %+v, %v", found, err)
 	}
+	fake.issues[0].description += "\n\nWe answer within a day."
+	if found, err := find(d); err != nil || found.ID != made.ID {
+		t.Errorf("an issue to which a person has added: %+v, %v", found, err)
+	}
 	longer := wanted
 	longer.Key = "abc12"
 	if _, err := d.(crm.Finder).Find(t.Context(), longer); !errors.Is(err, fault.NotFound) {
