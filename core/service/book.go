@@ -100,11 +100,16 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	if plan.Account, err = client.fingerprint(); err != nil {
 		return plan, err
 	}
-	plan.Start, plan.End, plan.Zone = secondOf(in.Start.In(zone)), secondOf(in.End.In(zone)), zone.String()
-	if !plan.End.After(plan.Start) {
+	plan.Start, plan.End, plan.Zone = in.Start.In(zone).UTC(), in.End.In(zone).UTC(), zone.String()
+	if span := plan.span(); !span.To.After(span.From) {
 		return plan, fault.InvalidField("end_time", "must be after start_time.")
 	}
 	return plan, nil
+}
+
+// span returns the time of the meeting, in whole seconds.
+func (p bookPlan) span() calendar.Span {
+	return calendar.Span{From: secondOf(p.Start), To: secondOf(p.End)}
 }
 
 // Canonical returns a form that is the same for equal bookings: addresses are compared without case and
@@ -131,8 +136,9 @@ func emailKeys(emails []string) []string {
 
 // matches reports whether an event looks like the booking.
 func (p bookPlan) matches(e calendar.Event) bool {
-	return sameText(p.Title, e.Title) && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End) &&
-		invites(e, p.Attendees)
+	span := p.span()
+	return sameText(p.Title, e.Title) && secondOf(e.Start.Instant).Equal(span.From) &&
+		secondOf(e.End.Instant).Equal(span.To) && invites(e, p.Attendees)
 }
 
 // showsLate is how long a provider without consistent reads may take to show a new event.
@@ -159,8 +165,8 @@ func (c calendarClient) isStale(ctx context.Context, plan bookPlan, earlier stor
 	if err != nil {
 		return fault.From(err).Code == fault.NotFound
 	}
-	start, end := normalize.Instant(event.Start, time.UTC), normalize.Instant(event.End, time.UTC)
-	return !start.Equal(plan.Start) || !end.Equal(plan.End)
+	span := plan.span()
+	return !secondIn(event.Start, time.UTC).Equal(span.From) || !secondIn(event.End, time.UTC).Equal(span.To)
 }
 
 // checkNotPast returns an error for a start in the past if the tenant's settings forbid that. A resumed run
@@ -249,7 +255,7 @@ func (b *booking) book(ctx context.Context) (journal.Result[record.MeetingAnswer
 // slot returns the slot to take, and whether it has to be taken.
 func (b *booking) slot() (want slot, exclusive bool, err error) {
 	want, exclusive, err = b.client.exclusive(b.run, b.plan.Terms, b.plan.Start)
-	want.ids, want.span = b.plan.CalendarIDs, calendar.Span{From: b.plan.Start, To: b.plan.End}
+	want.ids, want.span = b.plan.CalendarIDs, b.plan.span()
 	want.foundFree = b.plan.Free
 	return want, exclusive, err
 }
@@ -321,9 +327,10 @@ func (b *booking) ask(ctx context.Context) (calendar.Event, error) {
 	if b.plan.Again {
 		key = journal.EffectKey(key, "again")
 	}
+	span := b.plan.span()
 	request := calendar.Booking{
 		Key: key, CalendarID: first(b.plan.CalendarIDs), Title: b.plan.Title, Description: b.plan.Description,
-		Start: b.plan.Start, End: b.plan.End, Zone: b.plan.Zone, Attendees: b.plan.Attendees,
+		Start: span.From, End: span.To, Zone: b.plan.Zone, Attendees: b.plan.Attendees,
 		Conferencing: b.plan.Conferencing, LocationURL: b.plan.LocationURL,
 	}
 	repeatable := b.client.traits.IdempotentBook

@@ -200,6 +200,17 @@ func TestEqualBookingsWithPartsOfASecondAreOneMeeting(t *testing.T) {
 	in.End = when(t, "2030-03-04T10:00:00.750Z")
 	_, err := p.Calendar.Book(asKey(c), c, Write{}, in)
 	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+	// The request stays as it was asked, as earlier versions have recorded it: its repeat is the same request.
+	in.End = when(t, "2030-03-04T10:30:00.250Z")
+	id := book(t, p, c, key("k"), in).Record.Event.EventID
+	_, err = p.Calendar.Update(asKey(c), c, key("k"), UpdateMeeting{EventID: id, Start: in.Start})
+	w.check(err)
+	for _, operation := range []string{opBook, opUpdate} {
+		intent, _, err := p.store.Intent(t.Context(), c.Tenant.ID, operation, "key:k")
+		if err != nil || !strings.Contains(string(intent.Plan), "10:00:00.25Z") {
+			t.Errorf("the request is %s, %v", intent.Plan, err)
+		}
+	}
 }
 
 func TestWindowOfEqualBookings(t *testing.T) {

@@ -195,8 +195,14 @@ type EmployeeChange struct {
 }
 
 // secondOf returns the second in which a meeting begins or ends, in UTC. Calendars keep no parts of one (RFC 5545
-// section 3.3.12), so that the meeting that was asked for is known by its times only without them.
+// section 3.3.12), so that the meeting that was asked for is known by its times only without them. Plans have them, so
+// that a repeat of a request that an earlier version recorded equals it.
 func secondOf(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+// secondIn returns the second of a time, which lies in the zone if it has none of its own.
+func secondIn(t calendar.Time, zone *time.Location) time.Time {
+	return secondOf(normalize.Instant(t, zone))
+}
 
 // defaultListWindow is the length of the window of list-events if no end is given.
 const defaultListWindow = 7 * 24 * time.Hour

@@ -91,9 +91,9 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 		return nil
 	}
 	if requested == nil && !t.HasOffset() {
-		return &calendar.Time{Instant: secondOf(t.In(time.UTC)), Floating: true}
+		return &calendar.Time{Instant: t.In(time.UTC), Floating: true}
 	}
-	at := calendar.At(secondOf(t.In(requested)), "")
+	at := calendar.At(t.In(requested).UTC(), "")
 	return &at
 }
 
@@ -112,8 +112,8 @@ func (p updatePlan) Canonical() any {
 func (p updatePlan) isAppliedTo(e calendar.Event, zone *time.Location) bool {
 	return (p.Title == "" || sameText(p.Title, e.Title)) &&
 		(p.Description == "" || sameText(p.Description, e.Description)) &&
-		(p.Start == nil || normalize.Instant(*p.Start, zone).Equal(normalize.Instant(e.Start, zone))) &&
-		(p.End == nil || normalize.Instant(*p.End, zone).Equal(normalize.Instant(e.End, zone))) &&
+		(p.Start == nil || secondIn(*p.Start, zone).Equal(secondIn(e.Start, zone))) &&
+		(p.End == nil || secondIn(*p.End, zone).Equal(secondIn(e.End, zone))) &&
 		(len(p.Attendees) == 0 || invites(e, p.Attendees))
 }
 
@@ -362,7 +362,7 @@ func (p updatePlan) newSpan(event calendar.Event, zone *time.Location) (calendar
 	now := calendar.Span{From: normalize.Instant(event.Start, zone), To: normalize.Instant(event.End, zone)}
 	length := now.To.Sub(now.From)
 	if p.Start != nil {
-		now.From = normalize.Instant(*p.Start, zone)
+		now.From = secondIn(*p.Start, zone)
 		now.To = now.From.Add(length)
 		if event.Start.AllDay && event.End.AllDay { // days, of which one in which clocks change has not 24 hours
 			days := event.End.Instant.Sub(event.Start.Instant) / (24 * time.Hour)
@@ -373,7 +373,7 @@ func (p updatePlan) newSpan(event calendar.Event, zone *time.Location) (calendar
 		// A meeting without a length (RFC 5545 section 3.6.1 allows it) stays one when only its start moves.
 		return now, nil
 	}
-	now.To = normalize.Instant(*p.End, zone)
+	now.To = secondIn(*p.End, zone)
 	switch {
 	case now.To.After(now.From):
 		return now, nil
