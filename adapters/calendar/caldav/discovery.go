@@ -7,13 +7,15 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
 
-// account is the result of the discovery: who the account is and where its calendars are. It is immutable.
+// account is the result of the discovery: who the account is and where its calendars are. It is immutable, but for
+// what calls have learned of the owners of its calendars.
 type account struct {
 	base         *url.URL // the origin of the calendars: ids are paths on it
 	principal    *url.URL
@@ -24,6 +26,7 @@ type account struct {
 	autoSchedule bool // the server sends invitations itself (RFC 6638 section 2)
 	calendars    []calendarCollection
 	found        time.Time
+	owners       sync.Map // a calendarOwner for each address of one
 }
 
 // calendarCollection is one calendar.

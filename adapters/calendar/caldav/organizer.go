@@ -53,41 +53,49 @@ func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o
 	if len(others) == 0 {
 		return true, nil
 	}
-	owner, at, err := d.ownerOf(ctx, a, calendarID)
-	if at == nil || err != nil {
+	owner, err := d.ownerOf(ctx, a, calendarID)
+	if owner.at == nil || err != nil {
 		return false, err
 	}
-	user := calendarUserOf(at, owner)
-	return !slices.ContainsFunc(others, func(p ical.Property) bool { return !user.is(at, p) }), nil
+	user := calendarUserOf(owner.at, owner.own)
+	return !slices.ContainsFunc(others, func(p ical.Property) bool { return !user.is(owner.at, p) }), nil
 }
 
 // organizerIn returns the calendar user address to organize with in a calendar. In somebody else's it is the owner's:
-// a server invites nobody to what another one organizes there (RFC 6638 section 3.1; sabre-io/dav#1454). It is the
+// some servers invite nobody to what another one organizes there (RFC 6638 section 3.1; sabre-io/dav#1454). It is the
 // account's own if the server does not tell the owner's.
 func (d *driver) organizerIn(ctx context.Context, a *account, calendarID string) (string, error) {
-	owner, at, err := d.ownerOf(ctx, a, calendarID)
-	if at == nil || err != nil {
-		return a.organizer, err
-	}
-	_, address := mailAddressOf(owner)
-	return cmp.Or(address, a.organizer), nil
+	owner, err := d.ownerOf(ctx, a, calendarID)
+	_, address := mailAddressOf(owner.own)
+	return cmp.Or(address, a.organizer), err
 }
 
-// ownerOf returns the addresses of the owner of somebody else's calendar, and where the owner's principal is: nil if
-// the calendar is the account's own, or if the account may not read that.
-func (d *driver) ownerOf(ctx context.Context, a *account, calendarID string) (owner prop, at *url.URL, err error) {
+// calendarOwner is the principal of a calendar's owner. at is nil if the account may not read it.
+type calendarOwner struct {
+	own prop
+	at  *url.URL
+}
+
+// ownerOf returns the owner of somebody else's calendar, or none if the calendar is the account's own.
+func (d *driver) ownerOf(ctx context.Context, a *account, calendarID string) (calendarOwner, error) {
 	i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return p.ID == calendarID })
 	if i < 0 || a.owns(a.calendars[i]) {
-		return owner, nil, nil
+		return calendarOwner{}, nil
 	}
-	m, answered, err := d.query(ctx, methodPropfind, a.calendars[i].owner, "0", addressProps)
+	address := a.calendars[i].owner
+	if known, ok := a.owners.Load(address.String()); ok {
+		return known.(calendarOwner), nil
+	}
+	m, answered, err := d.query(ctx, methodPropfind, address, "0", addressProps)
 	if err != nil && !isDeadEnd(err) {
-		return owner, nil, err
+		return calendarOwner{}, err
 	}
-	if err != nil || len(m.Responses) == 0 {
-		return owner, nil, nil
+	var owner calendarOwner
+	if err == nil && len(m.Responses) > 0 {
+		owner = calendarOwner{m.Responses[0].properties(), answered.url}
 	}
-	return m.Responses[0].properties(), answered.url, nil
+	a.owners.Store(address.String(), owner)
+	return owner, nil
 }
 
 // owns reports whether a calendar is the account's own, as far as the server tells.

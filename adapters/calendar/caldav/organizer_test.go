@@ -232,6 +232,33 @@ func TestGuestsAreAskedAgainAboutAnotherTime(t *testing.T) {
 	}
 }
 
+// Each request is a wait on the telephone.
+func TestTheOwnerOfACalendarIsAskedForOnce(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{AutoSchedule: true})
+	shared := a.AddShared("boss", "Boss", "boss", "boss@example.com")
+	driver := a.open(t, "", map[string]any{"auto_schedule": true})
+	var asked []int
+	for _, key := range []string{"k1", "k2"} {
+		wanted := consultation(shared, key)
+		wanted.Attendees = []string{"bob@example.com"}
+		booked, err := driver.Book(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, a.Requests()["PROPFIND"])
+		guests := []string{"bob@example.com", "carol@example.com"}
+		ref := calendar.EventRef{ID: booked.ID}
+		if _, err := driver.Change(t.Context(), ref, calendar.Change{Attendees: &guests}); err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, a.Requests()["PROPFIND"])
+	}
+	if asked[0] != asked[3] {
+		t.Errorf("after each call, the server was asked %v times", asked)
+	}
+}
+
 // Nextcloud and ownCloud show a confidential event of a calendar that is shared, to be changed as well, without most of
 // its properties, and keep what is written in its place.
 func TestAnEventThatIsNotShownWholeIsNotWrittenBack(t *testing.T) {
