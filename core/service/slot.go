@@ -95,6 +95,10 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 		return nil, err
 	}
 	if taken != nil && !slices.Contains(h.ids, taken.ID) {
+		if want.foundFree && taken.EventID == "" { // unlike a meeting, a hold ends by itself
+			return nil, fault.NotKnownYet("An earlier try was cut off, and another call holds the time now.",
+				taken.Until.Sub(c.opts.Now()))
+		}
 		return nil, slotTaken()
 	}
 	if taken != nil { // by the interrupted run

@@ -197,6 +197,29 @@ func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
 	}
 }
 
+// A hold ends by itself, and the repeat after it settles the call.
+func TestSlotInDoubtThatAnotherCallHoldsIsSettledLater(t *testing.T) {
+	t.Parallel()
+	w, p, c := protectedWorld(t)
+	for _, name := range []string{"one", "two"} {
+		w.clock.advance(time.Minute) // the hold of the call before has ended
+		w.meetings.times(3, "book", reaction{before: fails(cutOff())})
+		_, err := p.Calendar.Book(asKey(c), c, key(name), meeting(t, name, 10))
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	}
+	w.meetings.script(nil)
+	_, err := p.Calendar.Book(asKey(c), c, key("one"), meeting(t, "one", 10))
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	f := fault.From(err)
+	if f.IsUnknowable() || f.NoRetry || f.RetryAfter > holdWhileBooking {
+		t.Errorf("it says %+v", f)
+	}
+	w.clock.advance(f.RetryAfter)
+	if book(t, p, c, key("one"), meeting(t, "one", 10)); w.meetings.booked != 1 {
+		t.Errorf("%d events", w.meetings.booked)
+	}
+}
+
 // Meetings of a front desk look alike. The one that took the slot of a booking in doubt is not taken for its own.
 func TestSlotInDoubtIsNotBookedOverAMeetingThatLooksTheSame(t *testing.T) {
 	t.Parallel()
