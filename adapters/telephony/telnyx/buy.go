@@ -122,6 +122,10 @@ func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 		if err := d.get(ctx, "/number_orders/"+url.PathEscape(l.ID), nil, anything, &whole); err != nil {
 			return order{}, err
 		}
+		// An order without numbers has failed at most. Any other is no reason to order again.
+		if whole.Data.ID != l.ID || len(whole.Data.Lines) == 0 && whole.Data.Status != failed {
+			return order{}, unreadable(http.MethodGet)
+		}
 		if _, ours := whole.Data.lineOf(o.E164); ours &&
 			(best.ID == "" || best.Status == failed || whole.Data.Status == succeeded) {
 			best = whole.Data

@@ -337,6 +337,33 @@ func TestANumberThatCannotBeReadIsNotMissing(t *testing.T) {
 	}
 }
 
+func TestAnOrderThatCannotBeReadIsNotMissing(t *testing.T) {
+	for _, answer := range []string{
+		`{}`, `{"data":{}}`, `{"data":{"id":"other"}}`, `{"data":{"id":"same","status":"pending"}}`,
+	} {
+		var c clock
+		var instead atomic.Bool
+		s := serve(t, fake.Options{OrderTime: time.Minute, Now: c.now}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if _, id, one := strings.Cut(r.URL.Path, "/number_orders/"); one && instead.Load() {
+					says(200, strings.Replace(answer, "same", id, 1)).ServeHTTP(w, r)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+		})
+		d := s.open(t, nil)
+		o := telephony.Order{Key: "k1", E164: offered(t, d, "415")}
+		if n, err := d.Buy(t.Context(), o); err != nil || !n.Pending {
+			t.Fatalf("ordered: %+v, %v", n, err)
+		}
+		instead.Store(true)
+		if n, err := d.FindOrder(t.Context(), o); err == nil || errors.Is(err, fault.NotFound) {
+			t.Errorf("%s: %+v, %v", answer, n, err)
+		}
+	}
+}
+
 func TestAnOrderThatFailsLaterIsTaken(t *testing.T) {
 	var c clock
 	s := serve(t, fake.Options{OrderTime: time.Minute, Now: c.now})
