@@ -473,6 +473,29 @@ func TestJiraTellsADescriptionWithoutMarkup(t *testing.T) {
 	}
 }
 
+// What is written where there are no customers counts as public (Comment, jsdPublic), as does what only a role may see.
+func TestJiraTellsNoCommentThatACustomerDoesNotSee(t *testing.T) {
+	t.Parallel()
+	d, server := jiraServiceManagement().open(t)
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Leak"})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	say := func(html string, visibility any) {
+		server.v.add("comment", object{"issue": made.ID, "html": html, "public": true, "visibility": visibility})
+	}
+	for _, c := range []struct{ project, comment string }{{"service_desk", "We come."}, {"software", ""}} {
+		server.v.mu.Lock()
+		say("We come.", nil)
+		say("It costs us 500.", object{"type": "role", "value": "Developers"})
+		server.v.one("issue", "id", made.ID)["project type"] = c.project
+		server.v.mu.Unlock()
+		if got, err := d.ByNumber(t.Context(), made.Number); err != nil || got.LastComment.Body != c.comment {
+			t.Errorf("in a %s project: %q, %v", c.project, got.LastComment.Body, wrong(err))
+		}
+	}
+}
+
 // To an API token that has expired, Jira answers as to nobody, with what nobody may see, and says so in a header alone
 // (github.com/MrRefactoring/jira.js/issues/418). That is neither a ticket that is missing nor a caller without tickets.
 func TestJiraTellsOfAnExpiredTokenInAHeader(t *testing.T) {

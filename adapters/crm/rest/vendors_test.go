@@ -1227,6 +1227,10 @@ func jiraServiceManagement() *system {
 					for _, member := range []string{"key", "moved"} {
 						if o := v.one("issue", member, q.vars["id"]); o != nil {
 							shown := ticket(o).(object)
+							if strings.Contains(q.query.Get("fields"), "project") {
+								kind := or(o["project type"], "service_desk")
+								shown["fields"].(object)["project"] = object{"projectTypeKey": kind}
+							}
 							if q.query.Get("expand") == "renderedFields" {
 								shown["renderedFields"] = object{"description": or(o["rendered"], "")}
 							}
@@ -1241,6 +1245,9 @@ func jiraServiceManagement() *system {
 					return 200, object{"comments": shown(found, func(o object) any {
 						markup := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(fmt.Sprint(o["html"]), "{panel}")
 						comment := object{"body": markup, "jsdPublic": o["public"]}
+						if o["visibility"] != nil {
+							comment["visibility"] = o["visibility"]
+						}
 						if q.query.Get("expand") == "renderedBody" {
 							comment["renderedBody"] = o["html"]
 						}
