@@ -41,7 +41,7 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 		advice = r.operation.AdviseRepeat(f, r.intent.Kept)
 	}
 	var answer fault.Error
-	switch repeat := r.repeatAdvice(wait); {
+	switch repeat := r.repeatAdvice(f, wait); {
 	case f.IsUnknowable():
 		answer = *f
 		answer.Detail = sentence(f.Detail) + "So nobody can find out whether the provider acted. " +
@@ -70,7 +70,7 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 			"The provider's answer was lost, so it is not known whether it acted. "+repeat).Because(f)
 		answer.Upstream = f.Upstream
 	}
-	answer.RetryAfter, answer.NoRetry = wait, !r.canRepeat(wait)
+	answer.RetryAfter, answer.NoRetry = wait, f.NoRetry || !r.canRepeat(wait)
 	if answer.NoRetry || f.Code == fault.Disconnected || f.Code == fault.Forbidden {
 		answer.RetryAfter = 0 // a person has to act first
 	}
@@ -93,16 +93,18 @@ func (r *Run) canRepeat(wait time.Duration) bool {
 }
 
 // repeatAdvice returns advice on how a caller learns an unknown outcome without causing a second effect.
-func (r *Run) repeatAdvice(wait time.Duration) string {
+func (r *Run) repeatAdvice(f *fault.Error, wait time.Duration) string {
+	const settled = "The gateway finds out the outcome as soon as it can."
 	switch {
+	case f.NoRetry:
+		return settled
 	case r.intent.Kept:
 		// A language model reads this too. It gave no key: the key of its tool's call is the gateway's.
 		return "Repeat it unchanged, with the same Idempotency-Key if you gave one, to settle it."
 	case r.canRepeat(wait):
 		return "Repeat the request unchanged to settle it."
 	}
-	return "A repeat without an Idempotency-Key could act twice: look first. " +
-		"The gateway finds out the outcome as soon as it can."
+	return "A repeat without an Idempotency-Key could act twice: look first. " + settled
 }
 
 // lookAdvice returns advice for a person if the outcome of a call can never be learned.

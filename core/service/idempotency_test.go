@@ -394,6 +394,24 @@ func TestWhatIsInTheWayOfARepeatSaysNothingOfTheFirstCall(t *testing.T) {
 	}
 }
 
+// A limit of hours is not over when the repeat comes, whatever became of the first call.
+func TestNoRepeatOfACallInDoubtIsSuggestedWhereNoneHelps(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	limited := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Too many were invited lately.")
+	limited.NoRetry = true
+	w.meetings.times(3, "book", reaction{before: fails(cutOff())})
+	for _, repeats := range []bool{true, false} {
+		_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
+		if f := fault.From(err); f == nil || !f.IsOutcomeUnknown() || f.NoRetry == repeats ||
+			(f.RetryAfter > 0) != repeats || strings.Contains(f.Detail, "Repeat") != repeats {
+			t.Errorf("a repeat is suggested: want %t, got %+v", repeats, f)
+		}
+		w.meetings.script(nil)
+		w.meetings.once("book", reaction{before: fails(limited)})
+	}
+}
+
 func TestEqualPurchasesWithoutKeyAreTwo(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
