@@ -821,6 +821,7 @@ func TestATicketWithMoreTextIsNotMissing(t *testing.T) {
 				for member, value := range r {
 					if text, ok := value.(string); ok && strings.Contains(text, "Frontdesk: k1") {
 						r[member] = text + "\n\nWe answer within a day."
+						r["rendered"] = "<p>Frontdesk: k1</p>\n\n<p>We answer within a day.</p>" // as by Jira
 					}
 				}
 			}
@@ -829,6 +830,10 @@ func TestATicketWithMoreTextIsNotMissing(t *testing.T) {
 		if found, err := d.(crm.Finder).Find(t.Context(), wanted); errors.Is(err, fault.NotFound) ||
 			err == nil && found.ID != made.ID {
 			t.Errorf("%s: found %+v, %v", s.name, found, wrong(err))
+		}
+		read, err := d.ByNumber(t.Context(), made.Number)
+		if err != nil || strings.Contains(read.Description.Body+read.LastComment.Body, "Frontdesk:") {
+			t.Errorf("%s: the mark is told: %+v, %+v, %v", s.name, read.Description, read.LastComment, wrong(err))
 		}
 	}
 }
