@@ -904,7 +904,7 @@ func TestGLPIFollowsAMergedTicket(t *testing.T) {
 	s := glpi()
 	d, server := s.open(t)
 	var made []crm.Ticket
-	for _, key := range []string{"k1", "k2"} {
+	for _, key := range []string{"k1", "k2", "k0"} {
 		opened, err := d.Create(t.Context(), crm.NewTicket{Key: key, Subject: "Leaks", Description: "Water of " + key})
 		if err != nil {
 			t.Fatal(wrong(err))
@@ -913,6 +913,9 @@ func TestGLPIFollowsAMergedTicket(t *testing.T) {
 	}
 	server.v.mu.Lock()
 	server.v.one("ticket", "id", made[0].ID)["deleted"] = true
+	// A ticket that had been merged into this one has copies of what was added since (ITILFollowup, addToMergedTickets).
+	server.v.one("ticket", "id", made[2].ID)["deleted"] = true
+	server.v.add("followup", object{"ticket": made[2].ID, "private": 0, "source": made[0].ID, "content": "We come."})
 	server.v.add("followup", object{"ticket": made[1].ID, "private": 0, "source": made[0].ID,
 		"content": "Leaks<br /><br /><p>Water of k1</p><p>Frontdesk: k1</p>"})
 	server.v.mu.Unlock()

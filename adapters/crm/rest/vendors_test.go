@@ -496,13 +496,17 @@ func glpi() *system {
 						return object{"id": o["n"], "content": o["content"], "is_private": o["private"]}
 					})
 			}}),
-			of("/apirest.php/ITILFollowup", route{query: "searchText[sourceitems_id] range", rare: true,
+			of("/apirest.php/ITILFollowup", route{query: "searchText[sourceitems_id] sort order range", rare: true,
 				do: func(v *vendor, q ask) (int, any) {
 					source := strings.Trim(q.query.Get("searchText[sourceitems_id]"), "^$")
-					return 200, shown(v.where("followup", func(o object) bool { return o["source"] == source }),
-						func(o object) any {
-							return object{"itemtype": "Ticket", "items_id": json.Number(o["ticket"].(string))}
-						})
+					found := v.where("followup", func(o object) bool { return o["source"] == source })
+					slices.SortFunc(found, func(a, b object) int { return a["n"].(int) - b["n"].(int) })
+					if q.query.Get("order") == "DESC" {
+						slices.Reverse(found)
+					}
+					return 200, shown(found, func(o object) any {
+						return object{"itemtype": "Ticket", "items_id": json.Number(o["ticket"].(string))}
+					})
 				}}),
 			of("/apirest.php/search/Ticket", route{query: criteria, do: func(v *vendor, q ask) (int, any) {
 				value := q.query.Get("criteria[0][value]")
