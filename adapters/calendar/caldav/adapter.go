@@ -40,7 +40,7 @@ const name = "caldav"
 type settings struct {
 	URL      string `setting:"url" kind:"url" required:"true" help:"Address of the server, of the account's principal or calendar home, or of one calendar, such as https://cloud.example.com."`
 	Calendar string `setting:"calendar" help:"Name or id of the default calendar, for calls that name none. Without it, the default is the calendar at the address, or the server's default calendar, or the first writable one."`
-	Email    string `setting:"email" help:"The account's e-mail address, if the server does not tell it. It becomes the organizer of events with attendees, unless auto_schedule is true and the server tells other addresses. The account can change events that it organizes."`
+	Email    string `setting:"email" help:"The account's e-mail address, if the server does not tell it. It becomes the organizer of events with attendees, unless the server tells the address of another owner of the calendar, or auto_schedule is true and it tells other addresses of the account. The account can change events that it organizes."`
 
 	AutoSchedule bool `setting:"auto_schedule" help:"Whether the server sends invitations itself (RFC 6638). If true, verifying the connection and inviting attendees fail on a server that does not. If false, no invitations are promised."`
 
