@@ -87,3 +87,28 @@ func TestATenantWithALongHistoryIsDeleted(t *testing.T) {
 		}
 	})
 }
+
+// Events that wait when a tenant is deleted are not sent, though an attempt that had begun ends before its rows are
+// erased.
+func TestNothingMoreIsSentOfADeletedTenant(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		connection(t, s, "front")
+		must(t, store.FillQueues(ctx, s, 1, 1, 2))
+		queue := store.QueueID{WebhookID: "w0", ConnectionID: "c0"}
+		first, leased, err := s.LeaseQueue(ctx, queue, "before", noon, noon.Add(time.Minute))
+		if must(t, err); !leased {
+			t.Fatal("nothing waits")
+		}
+		// As DeleteTenant leaves it if it is interrupted before the first batch.
+		must(t, s.Execute(ctx, "UPDATE tenants SET deleted_at = $1 WHERE id = 'acme'", noon.UnixMilli()))
+		must(t, s.Execute(ctx, "UPDATE webhook_queues SET next_at = NULL WHERE tenant_id = 'acme'"))
+		first.State, first.EndedAt = store.DeliveryDelivered, noon
+		must(t, s.EndAttempt(ctx, first, "before", noon))
+		if next, leased, err := s.LeaseQueue(ctx, queue, "after", noon, noon.Add(time.Minute)); leased || err != nil {
+			t.Errorf("%s is sent after the tenant is deleted, %v", next.ID, err)
+		}
+		equal(t, len(got(s.DueQueues(ctx, noon.Add(time.Hour), "", 9, 9))(t)), 0)
+	})
+}

@@ -216,7 +216,7 @@ func dueQueues(ofWebhook int) string {
 }
 
 // LeaseQueue takes the lease of a due queue, and returns its first delivery. It returns false if another
-// process has the lease, or nothing waits.
+// process has the lease, nothing waits, or the tenant was deleted.
 func (s *Store) LeaseQueue(
 	ctx context.Context, q QueueID, owner string, now, until time.Time,
 ) (d Delivery, leased bool, err error) {
@@ -229,8 +229,8 @@ func (s *Store) LeaseQueue(
 			return err
 		}
 		d, leased, err = find(ctx, tx, s.scanDelivery, "SELECT "+deliveryColumns+deliveryTables+
-			" WHERE d.webhook_id = $1 AND d.connection_id = $2 AND d.state = 'waiting' ORDER BY d.place LIMIT 1",
-			q.WebhookID, q.ConnectionID)
+			" WHERE d.webhook_id = $1 AND d.connection_id = $2 AND d.state = 'waiting' AND "+ofLivingTenant+
+			" ORDER BY d.place LIMIT 1", q.WebhookID, q.ConnectionID)
 		if err != nil {
 			return err
 		}
