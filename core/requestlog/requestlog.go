@@ -178,13 +178,18 @@ func (l *Log) prune(ctx context.Context) {
 	}
 }
 
-// age removes requests that are too old, a batch at a time, and returns when to do so again.
+// age removes requests that are too old, or all where none are to be kept, a batch at a time. It returns when to do so
+// again.
 func (l *Log) age(ctx context.Context) (next time.Time) {
 	now := l.opts.Now()
-	if l.opts.Age == 0 {
+	before := now.Add(-l.opts.Age)
+	switch {
+	case l.opts.PerTenant == 0:
+		before = now
+	case l.opts.Age == 0:
 		return now.Add(ageEvery)
 	}
-	removed, err := l.opts.Store.PurgeRequestsBefore(ctx, now.Add(-l.opts.Age), pruneMost)
+	removed, err := l.opts.Store.PurgeRequestsBefore(ctx, before, pruneMost)
 	l.warn(ctx, err)
 	if removed == pruneMost {
 		return now

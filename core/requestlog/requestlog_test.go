@@ -195,9 +195,14 @@ func TestOnlyTheLastRequestsAreKept(t *testing.T) {
 }
 
 func TestNothingIsKeptWhereNothingIsToBe(t *testing.T) {
-	onBoth(t, Options{}, func(t *testing.T, l *Log, _ *bytes.Buffer) {
+	now := func() time.Time { return noon.Add(time.Hour) }
+	onBoth(t, Options{Age: 30 * 24 * time.Hour, Now: now}, func(t *testing.T, l *Log, _ *bytes.Buffer) {
+		former := New(Options{Store: l.opts.Store, PerTenant: 10}) // before the configuration was changed
+		former.Add(entry("acme", 0))
+		former.Close(t.Context())
 		l.Add(entry("acme", 1))
 		l.Close(t.Context())
+		l.age(t.Context())
 		if got := listed(t, l, Filter{TenantID: "acme"}); len(got) != 0 {
 			t.Errorf("kept are %v", got)
 		}
