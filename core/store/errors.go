@@ -47,8 +47,8 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	if ctx.Err() != nil {
-		return fault.From(ctx.Err()).Because(err)
+	if end := endOf(ctx); end != nil {
+		return fault.From(end).Because(err)
 	}
 	switch s.classify(err) {
 	case unique:
@@ -64,6 +64,15 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return damaged(err)
 	}
 	return fault.From(err)
+}
+
+// endOf returns why a context has ended, or nil. A driver sets the context's deadline on its connection, whose timer
+// may be the first of the two to fire.
+func endOf(ctx context.Context) error {
+	if end, has := ctx.Deadline(); has && ctx.Err() == nil && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 func unavailable(err error) *fault.Error {

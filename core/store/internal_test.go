@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -108,6 +110,27 @@ func TestTryingAgainEndsWithTheCallersTime(t *testing.T) {
 	err := s.change(ctx, func(context.Context, *sql.Tx) error { return &pgconn.PgError{Code: "40001"} })
 	if !errors.Is(err, fault.Timeout) {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// passed is a context whose timer has not fired yet though its time has passed.
+type passed struct{ context.Context }
+
+func (passed) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// A connection's timer is set for the same moment as the context's, and may be the first to fire.
+func TestACallersTimeHasPassedWhicheverTimerIsFirst(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), "postgres://u@127.0.0.1:1/db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.try(passed{t.Context()}, func(context.Context) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	})
+	if !errors.Is(err, fault.Timeout) {
+		t.Error(err)
 	}
 }
 

@@ -35,10 +35,10 @@ func (s *Store) tryFor(ctx context.Context, limit time.Duration, op func(context
 		if err == nil {
 			return nil
 		}
-		if bounded.Err() == nil && s.classify(err) == again && pause.For(bounded, rand.N(wait)) == nil {
+		if endOf(bounded) == nil && s.classify(err) == again && pause.For(bounded, rand.N(wait)) == nil {
 			continue
 		}
-		if bounded.Err() != nil && ctx.Err() == nil {
+		if endOf(bounded) != nil && endOf(ctx) == nil {
 			return unavailable(err)
 		}
 		return s.fault(ctx, err)
