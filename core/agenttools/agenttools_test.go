@@ -193,6 +193,17 @@ func TestTheIDOfTheTelephoneCallIsSentOverMCP(t *testing.T) {
 	}
 }
 
+// The number of a ticket and the id of a contact may be as short as a place, and are taken as they are (core/toolcall):
+// of two tickets that a caller has, "2" would be the ticket of somebody else.
+func TestPlacesAreOfferedOnlyForSlotsAndMeetings(t *testing.T) {
+	for _, id := range agenttools.IDs() {
+		const offered = "In the place of the id of a slot or a meeting"
+		if prompt := made(t, id, real()).Prompt; !strings.Contains(prompt, offered) || strings.Contains(prompt, "an id that") {
+			t.Errorf("%s: places are offered for more:\n%s", id, prompt)
+		}
+	}
+}
+
 func at(value any, path ...string) any {
 	for _, name := range path {
 		value = value.(map[string]any)[name]
