@@ -84,11 +84,11 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 	if err != nil {
 		return Begun{}, err
 	}
-	now, redirect := d.opts.Now().UTC(), callbacks+l.callback()
+	redirect := callbacks + l.callback()
 	err = d.opts.Store.BeginConsent(ctx, store.Consent{
 		Hash: hash, LinkHash: l.row.Hash, BrowserHash: hashOf(browser), Sealed: sealed, Redirect: redirect,
-		ExpiresAt: now.Add(consentLife),
-	}, now)
+		ExpiresAt: d.opts.Now().UTC().Add(consentLife),
+	})
 	if errors.Is(err, fault.NotFound) { // the link was deleted meanwhile
 		return Begun{}, linkUnknown()
 	}

@@ -619,6 +619,44 @@ func TestAnswersToCreationsAreKeptAsLongAsOthers(t *testing.T) {
 	}
 }
 
+// What let somebody in goes when its time is over, also where nobody signs in or connects an account again.
+func TestWhatLetSomebodyInIsKeptNoLongerThanItsTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.ReusedSQLite)
+	p := w.start()
+	ctx, now, db := t.Context(), w.clock.now(), storetest.Database(t, w.url)
+	w.check(p.store.CreateTenant(ctx, store.Tenant{ID: "t-new", Name: "new", CreatedAt: now}))
+	link := store.ConnectLink{
+		Hash: []byte("link"), TenantID: "t-new", ConnectionID: "c", Kind: "calendar", Provider: "p", Name: "n",
+		CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+	}
+	w.check(p.store.CreateSession(ctx, store.Session{Hash: "s", Person: "pat@example.com", ExpiresAt: link.ExpiresAt}))
+	w.check(p.store.CreateSignInLink(ctx, store.SignInLink{Hash: "l", ExpiresAt: link.ExpiresAt}))
+	w.check(p.store.CreateConnectLink(ctx, link))
+	w.check(p.store.BeginConsent(ctx, store.Consent{
+		Hash: []byte("c"), LinkHash: link.Hash, BrowserHash: []byte("b"), Sealed: []byte("s"), ExpiresAt: link.ExpiresAt,
+	}))
+	for _, c := range []struct {
+		after time.Duration
+		want  []int64 // sessions, sign-in links, consents, connect links
+	}{
+		{time.Hour - time.Second, []int64{1, 1, 1, 1}},
+		{time.Second, []int64{0, 0, 0, 1}},
+		{30 * 24 * time.Hour, []int64{0, 0, 0, 1}}, // whoever opens a link that is over is told so for so long
+		{time.Second, []int64{0, 0, 0, 0}},
+	} {
+		w.clock.advance(c.after)
+		w.check(p.purger.purge(background))
+		for i, table := range []string{"sessions", "sign_in_links", "consents", "connect_links"} {
+			var n int64
+			w.check(db.QueryRow("SELECT COUNT(*) FROM " + table).Scan(&n))
+			if n != c.want[i] {
+				t.Errorf("after another %s, %s has %d rows, want %d", c.after, table, n, c.want[i])
+			}
+		}
+	}
+}
+
 func TestAChangeWithTheSameCalendarsInAnotherOrderIsTheSame(t *testing.T) {
 	t.Parallel()
 	_, p, c := sqliteWorld(t)

@@ -60,6 +60,7 @@ func (p *purger) purge(ctx context.Context) error {
 		before(rows.PurgeDeliveries, now.Add(-keepDeliveries)),
 		before(rows.PurgeBudgets, now),
 		before(rows.PurgeBreakers, now.Add(-keepBreakers)),
+		func(ctx context.Context, _ int) (int64, error) { return 0, rows.PurgeAccess(ctx, now) },
 		rows.EraseTenants,
 		rows.GiveBack,
 	} {

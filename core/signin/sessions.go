@@ -89,9 +89,6 @@ func (s *Sessions) Load(r *http.Request) (context.Context, Person, error) {
 // before use uses up what the person signs in with (nil: nothing), so that a failure of the store loses no
 // link; and its token is told nobody unless use succeeds.
 func (s *Sessions) Begin(ctx context.Context, p Person, use func() error) error {
-	if err := s.opts.Store.PurgeSignIns(ctx, s.opts.Now()); err != nil {
-		return err
-	}
 	if err := s.manager.RenewToken(ctx); err != nil {
 		return err
 	}

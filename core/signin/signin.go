@@ -135,7 +135,7 @@ func (l *Links) Create(ctx context.Context, n NewLink) (token string, made Link,
 	return token, made, l.store(ctx, token, made)
 }
 
-// store stores a new link, and removes what has expired.
+// store stores a new link.
 func (l *Links) store(ctx context.Context, token string, made Link) error {
 	hash, _ := hashOf(token)
 	opens, err := json.Marshal(opening{made.Person, made.ExpiresAt})
@@ -148,12 +148,9 @@ func (l *Links) store(ctx context.Context, token string, made Link) error {
 	if err != nil {
 		return err
 	}
-	if err := l.opts.Store.CreateSignInLink(ctx, store.SignInLink{
+	return l.opts.Store.CreateSignInLink(ctx, store.SignInLink{
 		Hash: hash, TenantID: made.TenantID, Opens: opens, ExpiresAt: made.ExpiresAt,
-	}, audited...); err != nil {
-		return err
-	}
-	return l.opts.Store.PurgeSignIns(ctx, l.opts.Now())
+	}, audited...)
 }
 
 // opening is the sealed content of a link.

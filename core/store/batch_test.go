@@ -352,7 +352,7 @@ func TestAPurgeThatTakesLongIsGivenUp(t *testing.T) {
 		}
 	}
 	s.BoundCalls(300 * time.Millisecond)
-	if err := s.PurgeSignIns(t.Context(), time.UnixMilli(1)); !errors.Is(err, fault.Unavailable) {
+	if err := s.PurgeAccess(t.Context(), time.UnixMilli(1)); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("the purge: %v", err)
 	}
 	s.BoundCalls(time.Minute)

@@ -44,7 +44,7 @@ const (
 		"other_account, created_at, expires_at, used_at, seal, return_url"
 	consentColumns = "hash, link_hash, browser_hash, sealed, redirect_uri, expires_at"
 
-	// linkMemory is how long an expired link is kept, so that a customer who opens it learns that it expired.
+	// linkMemory is how long a link is kept that expired or was used, so that a customer who opens it learns that.
 	linkMemory = 30 * 24 * time.Hour
 	// maxConsents is how many consents of one link may be open at the same time. Anyone with the link could
 	// otherwise begin any number.
@@ -70,13 +70,9 @@ func scanConsent(row scanner) (c Consent, err error) {
 	return c, err
 }
 
-// CreateConnectLink adds a link, and removes links that expired long before.
+// CreateConnectLink adds a link.
 func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...AuditRow) error {
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := exec(ctx, tx, "DELETE FROM connect_links WHERE expires_at < $1",
-			millis(l.CreatedAt.Add(-linkMemory))); err != nil {
-			return err
-		}
 		_, err := exec(ctx, tx, "INSERT INTO connect_links ("+linkColumns+
 			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
 			l.Hash, l.TenantID, l.ConnectionID, l.Reconnects, l.Kind, l.Provider, l.Name, object(l.Settings),
@@ -119,16 +115,13 @@ func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte)
 	return affected == 1, err
 }
 
-// BeginConsent adds a consent. It removes expired consents, and the oldest ones of a link that has too many.
-func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) error {
+// BeginConsent adds a consent. It removes the oldest ones of a link that has too many.
+func (s *Store) BeginConsent(ctx context.Context, c Consent) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The update makes the consents of one link take turns, so that all are counted.
 		affected, err := exec(ctx, tx, "UPDATE connect_links SET expires_at = expires_at WHERE hash = $1",
 			c.LinkHash)
 		if err := orNone(affected, err, linkNotFound); err != nil {
-			return err
-		}
-		if _, err := exec(ctx, tx, "DELETE FROM consents WHERE expires_at <= $1", millis(now)); err != nil {
 			return err
 		}
 		_, err = exec(ctx, tx, `DELETE FROM consents WHERE link_hash = $1 AND hash NOT IN

@@ -89,7 +89,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	must(t, s.ClaimConnectLink(ctx, []byte("claimed"), []byte("claim"), noon, noon.Add(time.Minute)))
 	for i := range 15 { // one more is the limit
 		row := consentRow(fmt.Sprintf("%02d", i), noon.Add(time.Duration(i+1)*time.Minute))
-		must(t, s.BeginConsent(ctx, row, noon.Add(-time.Hour)))
+		must(t, s.BeginConsent(ctx, row))
 	}
 
 	for _, key := range intentKeys {
@@ -437,11 +437,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	}},
 	{"BeginConsent", func(c caller) (any, error) {
 		row := consentRow("of "+c.name, noon.Add(time.Hour))
-		return only(c.s.BeginConsent(c.ctx, row, noon.Add(-time.Hour)))
-	}},
-	{"BeginConsent: after others", func(c caller) (any, error) {
-		row := consentRow("of "+c.name, noon.Add(time.Hour))
-		return only(c.s.BeginConsent(c.ctx, row, noon.Add(2*time.Minute)))
+		return only(c.s.BeginConsent(c.ctx, row))
 	}},
 	{"TakeConsent", func(c caller) (any, error) { return one(c.s.TakeConsent(c.ctx, []byte("00"))) }},
 	{"ClaimConnectLink", func(c caller) (any, error) {
@@ -720,7 +716,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"DeleteSessionsOf", func(c caller) (any, error) {
 		return only(c.s.DeleteSessionsOf(c.ctx, "acme", "pat", c.audit()))
 	}},
-	{"PurgeSignIns", func(c caller) (any, error) { return only(c.s.PurgeSignIns(c.ctx, noon)) }},
+	{"PurgeAccess", func(c caller) (any, error) { return only(c.s.PurgeAccess(c.ctx, noon.Add(2*time.Minute))) }},
 
 	{"AddAudit", func(c caller) (any, error) {
 		return only(c.s.AddAudit(c.ctx, auditRow("1 of "+c.name), auditRow("2 of "+c.name)))

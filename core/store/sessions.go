@@ -163,14 +163,18 @@ func (s *Store) DeleteSessionsOf(ctx context.Context, tenantID, person string, a
 	})
 }
 
-// PurgeSignIns removes the links and sessions that have expired at now.
-func (s *Store) PurgeSignIns(ctx context.Context, now time.Time) error {
-	for _, table := range []string{"sign_in_links", "sessions"} {
-		if _, err := s.exec(ctx, "DELETE FROM "+table+" WHERE expires_at <= $1", millis(now)); err != nil {
+// PurgeAccess removes the sessions, consents and links that are over at now. There are few: people make them.
+func (s *Store) PurgeAccess(ctx context.Context, now time.Time) error {
+	for _, over := range []string{
+		"sign_in_links WHERE expires_at <= $1", "sessions WHERE expires_at <= $1", "consents WHERE expires_at <= $1",
+	} {
+		if _, err := s.exec(ctx, "DELETE FROM "+over, millis(now)); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := s.exec(ctx, "DELETE FROM connect_links WHERE expires_at < $1 OR used_at < $1",
+		millis(now.Add(-linkMemory)))
+	return err
 }
 
 func signInLinkNotFound() error {
