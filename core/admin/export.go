@@ -42,7 +42,7 @@ type Sealer interface {
 
 // ExportRecord is something that is kept for a tenant.
 type ExportRecord struct {
-	Record string         `json:"record" doc:"What it is: tenant, connection, tokens, provider_health, connect_link, key, session, webhook, delivery, number, purchase, hold, slot, event, ticket, document, call, request or audit." example:"connection"`
+	Record string         `json:"record" doc:"What it is: tenant, connection, tokens, provider_health, connect_link, key, session, webhook, delivery, number, purchase, hold, slot, meeting, event, ticket, document, call, request or audit." example:"connection"`
 	Fields map[string]any `json:"fields" doc:"What is kept of it, by name. Fields without a value are absent."`
 }
 

@@ -119,7 +119,16 @@ func TestEverythingOfATenantIsExported(t *testing.T) {
 			t.Errorf("%s is not there", name)
 		}
 	}
+	described, err := os.ReadFile("../admin/export.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, kindsOfRecords, _ := strings.Cut(string(described), "What it is: ")
+	kindsOfRecords, _, _ = strings.Cut(kindsOfRecords, ".")
 	for _, e := range exports {
+		if !slices.Contains(strings.Split(strings.ReplaceAll(kindsOfRecords, " or ", ", "), ", "), e.record) {
+			t.Errorf("the interface does not describe a %s among %s", e.record, kindsOfRecords)
+		}
 		names, kinds := e.columns()
 		for i, name := range names {
 			if slices.Contains([]string{"hash", "seal", "sealed", "credentials", "mac"}, name) {
