@@ -257,9 +257,28 @@ type connectionRemove struct {
 	Name   string `arg:"" help:"The connection's name."`
 }
 
-// Run removes the connection. Data at the provider stays there.
+// Run removes the connection. Data at the provider stays there; phone numbers, which cost money, are named.
 func (c connectionRemove) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, func(g *gateway.Gateway) error { return g.Connections().Remove(ctx, c.Tenant, c.Name) })
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		held, err := g.Admin().ListNumbers(ctx, operator(), c.Tenant)
+		if err != nil {
+			return err
+		}
+		if err := g.Connections().Remove(ctx, c.Tenant, c.Name); err != nil {
+			return err
+		}
+		var staying []string
+		for _, n := range held.PhoneNumbers {
+			if n.Connection == c.Name {
+				staying = append(staying, n.E164)
+			}
+		}
+		if len(staying) > 0 {
+			fmt.Fprintf(s.err, "These phone numbers stay at the provider, and go on to cost money: %s.\n",
+				strings.Join(staying, ", "))
+		}
+		return nil
+	})
 }
 
 type providersCommand struct {

@@ -604,7 +604,10 @@ func TestAReleasedNumberCanWait(t *testing.T) {
 				t.Errorf("restored is %s, was %s", got.body, mine.body)
 			}
 			l.has(t, e164, "Front", l.leads)
-			d.must("connection", "remove", "--tenant", "acme", "phones")
+			_, told, code := d.do("", "connection", "remove", "--tenant", "acme", "phones")
+			if code != exitOK || !strings.Contains(told, e164) {
+				t.Errorf("of the number that stays and costs money, the removal says: exit %d\n%s", code, told)
+			}
 			l.has(t, e164, "Front", l.leads)
 		})
 	}

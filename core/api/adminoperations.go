@@ -139,8 +139,9 @@ func connectionOperations(s Admin) []operation {
 		},
 		{
 			ID: "removeConnection", Method: http.MethodDelete, Path: connectionRoot, Summary: "Remove a connection",
-			Description: "Removes a connection and everything that is kept for it. It is refused while an API " +
-				"key is bound to the connection, or a released phone number still waits to go back to its provider.",
+			Description: "Removes a connection and everything that is kept for it. What is in the account at the provider " +
+				"stays there, also phone numbers, which go on to cost money. It is refused while an API key is bound to the " +
+				"connection, or a released phone number still waits to go back to its provider.",
 			Reasons:  []string{fault.ReasonNotFound, fault.ReasonConnectionInUse},
 			endpoint: query(s, Admin.RemoveConnection, asGiven),
 		},

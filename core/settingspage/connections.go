@@ -313,7 +313,7 @@ func (p *Pages) askToRemove(v *visit) (reply, error) {
 			shell("connection", "remove", found.Name, "--tenant", v.tenant)),
 		Means: []string{
 			"Its credentials and everything that is kept for it are deleted, and cannot be brought back.",
-			"What is in the account at the provider stays there.",
+			"What is in the account at the provider stays there. Phone numbers go on costing.",
 			"It is refused while an API key is bound to the connection, or a released number waits to go back.",
 		},
 		Action: "Remove the connection", Back: p.root + tenantPath(v.tenant, "connections", found.Name),
