@@ -193,12 +193,22 @@ func TestTheIDOfTheTelephoneCallIsSentOverMCP(t *testing.T) {
 	}
 }
 
-// The number of a ticket and the id of a contact may be as short as a place, and are taken as they are (core/toolcall):
-// of two tickets that a caller has, "2" would be the ticket of somebody else.
+// Whoever comes to a room by its name later, without a telephone, is another caller: the ticket of one is not that of
+// the other.
+func TestALiveKitRoomThatIsOpenedAgainIsAnotherCall(t *testing.T) {
+	if code := made(t, "livekit", samples()).Definitions; strings.Contains(code, "room.name") ||
+		!strings.Contains(code, `attributes.get("sip.callID", ctx.job.room.sid)`) {
+		t.Errorf("the id of a call without a telephone is that of all in rooms of its name:\n%s", code)
+	}
+}
+
+// The number of a ticket and the id of a contact may be as short as a place, and are taken as they are
+// (core/toolcall): of two tickets that a caller has, "2" would be the ticket of somebody else.
 func TestPlacesAreOfferedOnlyForSlotsAndMeetings(t *testing.T) {
+	const offered = "In the place of the id of a slot or a meeting"
 	for _, id := range agenttools.IDs() {
-		const offered = "In the place of the id of a slot or a meeting"
-		if prompt := made(t, id, real()).Prompt; !strings.Contains(prompt, offered) || strings.Contains(prompt, "an id that") {
+		prompt := made(t, id, real()).Prompt
+		if !strings.Contains(prompt, offered) || strings.Contains(prompt, "an id that") {
 			t.Errorf("%s: places are offered for more:\n%s", id, prompt)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 // Sources: livekit/agents at da6af86a, livekit-agents/livekit/agents/llm/mcp.py (the URL must end in /mcp or
 // name its transport; a session waits 5 s for a result unless told), and pipecat-ai/pipecat at acead050,
 // src/pipecat/services/mcp_service.py. In LiveKit, sip.phoneNumber and sip.callID are attributes of whoever calls
-// (docs.livekit.io/sip/sip-participant). A dispatch rule may bring many calls into one room, so that its name is
-// the id of a call only where there is no other.
+// (docs.livekit.io/sip/sip-participant). A dispatch rule may bring many calls into one room, so that the room is the
+// call only where there is no other id: by its session, since a room of the same name is opened again once all have
+// left (docs.livekit.io, "Room management").
 
 const liveKitCode = `import os
 
@@ -38,7 +39,7 @@ def frontdesk(caller: str, call: str) -> mcp.MCPServerHTTP:
 #
 #     participant = await ctx.wait_for_participant()
 #     caller = participant.attributes.get("sip.phoneNumber", "")
-#     call = participant.attributes.get("sip.callID", ctx.room.name)
+#     call = participant.attributes.get("sip.callID", ctx.job.room.sid)
 #     session = AgentSession(mcp_servers=[frontdesk(caller, call)], ...)`
 
 func liveKit() Platform {
