@@ -28,7 +28,8 @@ const (
 // its owner can read. Other calls go on meanwhile. A copy that is interrupted leaves no file at to.
 func (s *Store) Backup(ctx context.Context, to string) error {
 	if s.path == "" {
-		return noFile("pg_dump --format=custom")
+		return noFile("Its own tools make consistent copies while gateways serve: use pg_dump --format=custom with the " +
+			"address in store.url. Keep the key set too, apart from the copy.")
 	}
 	if _, err := os.Lstat(to); err == nil {
 		return fault.Newf(fault.Conflict, ReasonBackupExists,
@@ -149,15 +150,14 @@ func rename(from, to string) (moved string, err error) {
 func PathOf(url string) (string, error) {
 	path, isFile := strings.CutPrefix(url, "sqlite:")
 	if !isFile {
-		return "", noFile("pg_restore --clean --if-exists")
+		return "", noFile("Stop every gateway, restore the copy with pg_restore --exit-on-error --no-owner into an empty " +
+			"database at the address in store.url, and run frontdesk migrate --begin-anew.")
 	}
 	return filepath.Abs(strings.TrimPrefix(path, "//"))
 }
 
-func noFile(tool string) error {
-	return fault.Newf(fault.Unsupported, ReasonNoFile,
-		"The store is on PostgreSQL, whose own tools make consistent copies while gateways serve: use %s "+
-			"with the address in store.url. Keep the key set too, apart from the copy.", tool)
+func noFile(advice string) error {
+	return fault.New(fault.Unsupported, ReasonNoFile, "The store is on PostgreSQL. "+advice)
 }
 
 // exclusively keeps other processes from opening the file until release is called. It writes the log into the
