@@ -58,7 +58,7 @@ const (
 	writeEvery = time.Second
 	maxWaiting = 4096 // entries; later ones are dropped until the store has taken some
 	batch      = 64   // rows of one transaction, which other writers wait for: a few milliseconds
-	pruneEvery = 500  // requests of a tenant between two looks at how many there are
+	pruneEvery = 500  // the most requests of a tenant between two looks at how many there are
 	pruneMost  = 1000 // requests removed at a time
 	ageEvery   = 10 * time.Minute
 )
@@ -164,10 +164,11 @@ func rows(entries []Entry) []store.Request {
 	return all
 }
 
-// prune removes what is too much of the tenants that many requests were added of.
+// prune removes what is too much of the tenants that many requests were added of: a twentieth of what is kept.
 func (l *Log) prune(ctx context.Context) {
+	many := max(1, min(pruneEvery, l.opts.PerTenant/20))
 	for tenantID, added := range l.added {
-		if added < pruneEvery {
+		if added < many {
 			continue
 		}
 		removed, err := l.opts.Store.PurgeRequests(ctx, tenantID, l.opts.PerTenant, pruneMost)

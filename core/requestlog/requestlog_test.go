@@ -182,6 +182,12 @@ func TestOnlyTheLastRequestsAreKept(t *testing.T) {
 				!next.Equal(noon.Add(time.Hour+ageEvery)) {
 				t.Errorf("kept are %s; next at %v", got, next)
 			}
+			l.Add(entry("acme", 8)) // few are soon too many where few are to be kept
+			l.Close(t.Context())
+			l.prune(t.Context())
+			if got := ids(listed(t, l, Filter{TenantID: "acme"})); got != "r8 r6 r5" {
+				t.Errorf("kept are %s", got)
+			}
 			for n := range pruneEvery {
 				l.Add(entry("acme", 10+n))
 				l.Add(entry("beta", 10+n%2))
