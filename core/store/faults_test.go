@@ -55,12 +55,15 @@ func silent(t *testing.T, err error, url string) {
 
 func TestAStoreThatIsDown(t *testing.T) {
 	t.Parallel()
-	const closed = "127.0.0.1:1" // no server listens on this port
+	const (
+		closed = "127.0.0.1:1"      // no server listens on this port
+		absent = "nowhere..invalid" // no host can be called so, and no name server is asked
+	)
 	hangs := listener(t)
 	defer hangs.Close()
 	for name, c := range map[string]struct{ url, says string }{
 		"refuses connections": {fmt.Sprintf("postgres://u:%s@%s/db", secret, closed), "nobody listens"},
-		"has no such host":    {fmt.Sprintf("postgres://u:%s@nowhere.invalid:5432/db", secret), "host is not found"},
+		"has no such host":    {fmt.Sprintf("postgres://u:%s@%s:5432/db", secret, absent), "host is not found"},
 		"speaks no TLS":       {fmt.Sprintf("postgres://u:%s@%s/db?sslmode=require", secret, withoutTLS(t)), "speaks no TLS"},
 		"has no such socket":  {fmt.Sprintf("postgres://u:%s@/db?host=/nowhere", secret), "nobody listens"},
 	} {
