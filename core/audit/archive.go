@@ -182,8 +182,12 @@ func (l *Log) cutBatch(ctx context.Context, keys *ring, to Head, most int) (int6
 	return int64(passed), err
 }
 
-// ArchiveDue calls Archive unless some gateway has done so since a time.
+// ArchiveDue calls Archive unless some gateway has done so since a time. A gateway that can write no archive leaves the
+// turn to the others.
 func (l *Log) ArchiveDue(ctx context.Context, since time.Time, o ArchiveOptions) error {
+	if err := CheckFolder(o.Folder); err != nil {
+		return err
+	}
 	due, err := l.Store.TryArchiving(ctx, since, l.Now())
 	if err != nil || !due {
 		return err

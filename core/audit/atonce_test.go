@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -95,6 +97,11 @@ func TestOneOfManyGatewaysArchives(t *testing.T) {
 		w.seal()
 		o := w.older(folder, 31, 7)
 		since := w.clock.Add(-24 * time.Hour)
+		full := filepath.Join(t.TempDir(), "full") // a gateway that can write no archive does not take the others' turn
+		w.check(os.WriteFile(full, nil, 0o600))
+		if err := w.process().ArchiveDue(t.Context(), since, w.older(full, 31, 7)); err == nil {
+			t.Error("a file is taken for a directory")
+		}
 		var all sync.WaitGroup
 		for range 3 {
 			l := w.process()

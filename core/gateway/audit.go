@@ -107,16 +107,13 @@ func (g *Gateway) archiveAudit(ctx context.Context) {
 	if keep == 0 {
 		return
 	}
-	if err := audit.CheckFolder(dir); err != nil { // or nobody would hear before the first row is old enough
-		g.log.WarnContext(ctx, "no archive of the audit can be written to audit.archive_dir", "error", err)
-	}
 	for {
 		now := g.now()
 		err := g.audit.ArchiveDue(ctx, now.Add(-archiveEvery), audit.ArchiveOptions{
 			Folder: dir, Before: now.Add(-keep),
 		})
 		if err != nil && ctx.Err() == nil {
-			g.log.WarnContext(ctx, "the audit could not be archived; it will be tried again in a day",
+			g.log.WarnContext(ctx, "the audit could not be archived to audit.archive_dir; it will be tried again",
 				"error", err)
 		}
 		if pause.For(ctx, archiveLooks) != nil {
