@@ -121,6 +121,15 @@ func TestOneOfManyGatewaysArchives(t *testing.T) {
 		if r := w.verify(); r.Boundary != 30 {
 			t.Errorf("it is not time, and the boundary is %d", r.Boundary)
 		}
+		// A clock that was far ahead keeps nobody from it once it is set right.
+		due := func(now time.Time) bool {
+			is, err := w.log.Store.TryArchiving(t.Context(), now.Add(-24*time.Hour), now)
+			w.check(err)
+			return is
+		}
+		if year := 365 * 24 * time.Hour; !due(w.clock.Add(year)) || !due(w.clock) || due(w.clock) {
+			t.Error("after a clock that was a year ahead, it is not time once")
+		}
 		// Several commands at once leave a sound chain, whoever gives up.
 		everything := w.older(folder, 0, 2)
 		for range 3 {

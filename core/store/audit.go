@@ -428,10 +428,10 @@ const (
 )
 
 // TryArchiving reports whether nobody has begun to archive by itself since a time, and records that the
-// caller does now.
+// caller does now. Whoever began later than now did so by a clock that was set back since.
 func (s *Store) TryArchiving(ctx context.Context, since, now time.Time) (bool, error) {
-	affected, err := s.exec(ctx, "UPDATE audit_boundary SET tried_at = $2 WHERE tried_at < $1",
-		millis(since), millis(now))
+	affected, err := s.exec(ctx, "UPDATE audit_boundary SET tried_at = $2 WHERE tried_at < $1 OR tried_at > $3",
+		millis(since), millis(now), millis(now.Add(clocksDiffer)))
 	return affected > 0, err
 }
 
