@@ -40,6 +40,9 @@ func (c auditList) Run(ctx context.Context, s *session) error {
 	if c.Limit < 1 {
 		return usage("--limit must be at least 1")
 	}
+	if c.Since < 0 {
+		return usage("--since must not be negative")
+	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		found, err := g.Audit(ctx, gateway.AuditFilter{
 			Tenant: c.Tenant, Action: c.Action, Since: c.Since, Limit: c.Limit,

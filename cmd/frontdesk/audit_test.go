@@ -159,6 +159,9 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 		t.Errorf("an action that nobody can take: %d %s", code, said)
 	}
 	d.wantFailure(`There is no tenant "nobody".`, "audit", "list", "--tenant", "nobody")
+	if out, _, code := d.do("", "audit", "list", "--since=-1h"); code != exitUsage || out != "" {
+		t.Errorf("since an hour that is to come: exit %d\n%s", code, out)
+	}
 	if _, _, code := d.do("", "audit", "list", "--limit", "0"); code != exitUsage {
 		t.Errorf("--limit 0: exit %d", code)
 	}
