@@ -60,8 +60,19 @@ func (g *Gateway) watch() {
 		Store:    g.store.Waited,
 		Writable: func() bool { return g.unwritable.Load() == nil },
 		Openable: func() bool { return g.unopenable.Load() == nil },
-		Disk:     func() (free, size float64) { return disk(g.config.DataDir) },
+		Disk:     func() (free, size float64) { return g.fullest(disk) },
 	})
+}
+
+// fullest returns what a function returns of data_dir or the SQLite file, whichever has the smaller part free.
+func (g *Gateway) fullest(disk func(folder string) (free, size float64)) (free, size float64) {
+	places, _ := g.places()
+	for _, place := range places {
+		if f, s := disk(place); size == 0 || f*size < free*s {
+			free, size = f, s
+		}
+	}
+	return free, size
 }
 
 // disk returns how many bytes a file system has, and how many of them a process like this one may still use.

@@ -29,15 +29,20 @@ const (
 	leastFiles   = 1000
 )
 
+// places returns data_dir, and the directory of the SQLite file if that is another one.
+func (g *Gateway) places() (all []string, isSQLite bool) {
+	all = []string{g.config.DataDir}
+	file, err := store.PathOf(storeURL(g.config))
+	home, _ := filepath.Abs(g.config.DataDir)
+	if dir := filepath.Dir(file); err == nil && home != dir {
+		all = append(all, dir)
+	}
+	return all, err == nil
+}
+
 // examineVolume checks the volumes that hold data_dir and the SQLite file.
 func (g *Gateway) examineVolume() []Finding {
-	places := []string{g.config.DataDir}
-	file, err := store.PathOf(storeURL(g.config))
-	isSQLite := err == nil
-	home, _ := filepath.Abs(g.config.DataDir)
-	if dir := filepath.Dir(file); isSQLite && home != dir {
-		places = append(places, dir)
-	}
+	places, isSQLite := g.places()
 	var findings []Finding
 	for _, path := range places {
 		v, err := g.volumeOf(path)

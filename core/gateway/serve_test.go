@@ -135,3 +135,19 @@ func TestTheCensusIsTaken(t *testing.T) {
 		t.Error("the disk is said to be full")
 	}
 }
+
+// The disk that the metrics tell of is the fuller one of data_dir's and the SQLite file's.
+func TestTheMetricsTellOfTheFullerDisk(t *testing.T) {
+	t.Parallel()
+	disks := map[string][2]float64{"data": {90, 100}, "/db": {40, 400}, "/empty": {399, 400}, "/unknown": {}}
+	for url, want := range map[string]float64{
+		"": 100, "sqlite:data/own.db": 100, "sqlite:/db/frontdesk.db": 400, "sqlite:/empty/frontdesk.db": 100,
+		"sqlite:/unknown/frontdesk.db": 100, "postgres://db/frontdesk": 100,
+	} {
+		g := &Gateway{config: config.Config{DataDir: "data", Store: config.Store{URL: url}}}
+		_, size := g.fullest(func(folder string) (free, size float64) { return disks[folder][0], disks[folder][1] })
+		if size != want {
+			t.Errorf("with the store at %q, the disk has %v bytes, want %v", url, size, want)
+		}
+	}
+}

@@ -148,9 +148,10 @@ func (m *Metrics) Watch(w telemetry.Watched) {
 	flag("frontdesk_store_writable", "Whether the store took the last write that tried it", w.Writable)
 	flag("frontdesk_key_set_opens_rows", "Whether the key set opens what is stored", w.Openable)
 	if w.Disk != nil {
-		gauge("frontdesk_data_dir_free_bytes", "Bytes that are free for the gateway where data_dir is.",
+		gauge("frontdesk_data_dir_free_bytes", "Bytes that are free for the gateway where data_dir or the SQLite file is, "+
+			"whichever disk is fuller.",
 			func() float64 { free, _ := w.Disk(); return free }, nil)
-		gauge("frontdesk_data_dir_size_bytes", "Bytes that the file system of data_dir has.",
+		gauge("frontdesk_data_dir_size_bytes", "Bytes that this disk has.",
 			func() float64 { _, size := w.Disk(); return size }, nil)
 	}
 }
