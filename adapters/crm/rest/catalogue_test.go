@@ -833,7 +833,7 @@ func TestATicketWithMoreTextIsNotMissing(t *testing.T) {
 		}
 		read, err := d.ByNumber(t.Context(), made.Number)
 		if err != nil || strings.Contains(read.Description.Body+read.LastComment.Body, "Frontdesk:") {
-			t.Errorf("%s: the mark is told: %+v, %+v, %v", s.name, read.Description, read.LastComment, wrong(err))
+			t.Errorf("%s: the answer shows the mark: %+v, %+v, %v", s.name, read.Description, read.LastComment, wrong(err))
 		}
 	}
 }

@@ -104,6 +104,7 @@ func ownFunctions() []gojq.CompilerOption {
 	var options []gojq.CompilerOption
 	for name, function := range map[string]func(any, []any) any{
 		"given": dropNulls, "quoted": quote, "odata_quoted": quoteOData, "encoded_query": encodeQuery, "uuid": nameUUID,
+		"unmarked": unmark,
 	} {
 		options = append(options, gojq.WithFunction(name, 0, 0, function))
 	}
@@ -175,6 +176,28 @@ func nameUUID(v any, _ []any) any {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
+// mark is the line by which systems without a field for it keep the key of the call that opened a ticket, at the end of
+// its text or before what somebody has added, as text or as HTML.
+var mark = regexp.MustCompile(
+	`(?:\s|<br ?/?>)*(?:<p>)?\bFrontdesk: [a-z0-9]+(?:</p>)?(?:\s*(?:</div>)?\s*$|([\r\n<]))`)
+
+// unmark removes the first mark of a text.
+func unmark(v any, _ []any) any {
+	text, ok := textOf(v)
+	if !ok {
+		return fmt.Errorf("unmarked cannot be applied to: %s", gojq.TypeOf(v))
+	}
+	at := mark.FindStringSubmatchIndex(text)
+	if at == nil {
+		return text
+	}
+	rest := at[1]
+	if at[2] >= 0 { // what ends the mark's line stays
+		rest = at[2]
+	}
+	return text[:at[0]] + text[rest:]
+}
+
 // value returns the first value of the expression, or nil if it has none or is not given.
 func (e expression) value(ctx context.Context, input any) (any, error) {
 	if !e.given() {
@@ -208,7 +231,7 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 var failures = regexp.MustCompile(
 	`\A((?:cannot (?:iterate over|add|subtract|multiply|divide|modulo|negate)|` +
 		`expected an? (?:object|array|string|number)(?: with [a-z ]+)? but got|` +
-		`(?:given|quoted|odata_quoted|encoded_query|uuid|join|split|test|startswith|endswith|` +
+		`(?:given|quoted|odata_quoted|encoded_query|uuid|unmarked|join|split|test|startswith|endswith|` +
 		`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
 		`(?:null|boolean|number|string|array|object))\b`)
 

@@ -200,3 +200,20 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
+
+func TestTheMarkOfATicketIsRemoved(t *testing.T) {
+	for text, want := range map[string]string{
+		"A pipe.\n\nFrontdesk: k1\n":                         "A pipe.",
+		"Frontdesk: k1":                                      "",
+		"A pipe.\n\nFrontdesk: k1\r\nIt leaks.":              "A pipe.\r\nIt leaks.",
+		"A pipe.<br><br/>Frontdesk: k1<br>It leaks.":         "A pipe.<br>It leaks.",
+		"<p>A pipe.</p><p>Frontdesk: k1</p><p>It leaks.</p>": "<p>A pipe.</p><p>It leaks.</p>",
+		"<div>A pipe.<br />Frontdesk: k1 </div>":             "<div>A pipe.",
+		"Frontdesk: open since noon":                         "Frontdesk: open since noon",
+		"MyFrontdesk: k1":                                    "MyFrontdesk: k1",
+	} {
+		if got := unmark(text, nil); got != want {
+			t.Errorf("of %q, %q is left, want %q", text, got, want)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func functionsOf() map[string]uses {
 		makes: "map map_values add ascii_downcase ascii_upcase ltrimstr rtrimstr trimstr ltrim rtrim trim " +
 			"tostring tojson keys reverse sort sort_by group_by unique unique_by flatten " +
 			"to_entries from_entries with_entries walk implode " +
-			"todate fromdate todateiso8601 fromdateiso8601 gmtime ascii toarray INDEX given quoted odata_quoted encoded_query uuid",
+			"todate fromdate todateiso8601 fromdateiso8601 gmtime ascii toarray INDEX given quoted odata_quoted encoded_query uuid unmarked",
 		matches: "match capture scan splits sub gsub",
 	} {
 		for name := range strings.FieldsSeq(names) {
