@@ -383,7 +383,7 @@ func TestWhatIsInTheWayOfARepeatSaysNothingOfTheFirstCall(t *testing.T) {
 				wantReason(t, in.call(), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 				in.account.once(call, reaction{before: fails(refused)})
 				if f := fault.From(in.call()); f == nil || !f.IsOutcomeUnknown() {
-					t.Errorf("%s: a repeat is told %v", call, f)
+					t.Errorf("%s: a repeat returns %v", call, f)
 				}
 				in.account.script(nil)
 				if err := in.call(); err != nil || in.effects() != 1 {
@@ -642,7 +642,7 @@ func TestWhatLetSomebodyInIsKeptNoLongerThanItsTime(t *testing.T) {
 	}{
 		{time.Hour - time.Second, []int64{1, 1, 1, 1}},
 		{time.Second, []int64{0, 0, 0, 1}},
-		{30 * 24 * time.Hour, []int64{0, 0, 0, 1}}, // whoever opens a link that is over is told so for so long
+		{30 * 24 * time.Hour, []int64{0, 0, 0, 1}}, // as long, a link that is over says so
 		{time.Second, []int64{0, 0, 0, 0}},
 	} {
 		w.clock.advance(c.after)
