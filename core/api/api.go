@@ -107,6 +107,7 @@ type api struct {
 	pages        []Page
 	speaks       []Protocol
 	gate         *gate
+	refusals     tally
 	bodies       *shares // bodies that are being read
 	waiting      *shares // writes that wait for the result of an equal one
 	rates        *rateLimits

@@ -33,8 +33,8 @@ type exchange struct {
 	reason    string            // of the failure in the response; "": none
 	err       error             // the failure's cause, for the log
 	stack     []byte            // of a panic
-	refused   int64             // number of requests that the gate refused since the last one was logged
-	untold    bool              // the request is not logged
+	tenant    string            // the id of the caller's
+	refused   bool              // at no cost to the caller: nothing was done for the request
 	kept      *requestlog.Entry // for the log of requests; nil: it is not for it
 	trail     *telemetry.Trail
 	began     time.Time
@@ -84,13 +84,18 @@ func (a *api) observe(c *gin.Context) {
 		a.metrics.Request(string(x.surface), cmp.Or(x.operation, "none"), status, x.reason, took)
 	}
 	x.span.EndRequest(cmp.Or(x.operation, "none"), status, x.reason)
+	refused, logged := int64(0), true
+	stranger := x.identity == nil && status >= http.StatusBadRequest && status < http.StatusInternalServerError
+	if x.refused || stranger {
+		refused, logged = a.refusals.count(started, x.tenant)
+	}
+	if !logged {
+		return
+	}
 	if x.kept != nil {
 		x.kept.At, x.kept.Status, x.kept.Reason, x.kept.Took = started, status, x.reason, took
 		x.kept.Tries, x.kept.MoreTries = x.trail.Tries()
 		a.requests.Add(*x.kept)
-	}
-	if x.untold {
-		return
 	}
 	attrs := append(make([]slog.Attr, 0, 12),
 		slog.String("method", c.Request.Method), slog.Int("status", status), telemetry.Took(took))
@@ -106,8 +111,8 @@ func (a *api) observe(c *gin.Context) {
 	if x.err != nil {
 		attrs = append(attrs, slog.Any("error", x.err))
 	}
-	if x.refused > 0 {
-		attrs = append(attrs, slog.Int64("refused", x.refused))
+	if refused > 1 {
+		attrs = append(attrs, slog.Int64("refused", refused))
 	}
 	if x.stack != nil {
 		attrs = append(attrs, slog.String("stack", string(x.stack)))

@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -28,9 +27,6 @@ type gate struct {
 	tenant map[string]*guest // the tenants with admitted requests
 	limit  int               // of inside, between fewest and most
 	looked time.Time         // when limit was last adjusted
-
-	refused    atomic.Int64 // number of refused requests since the last one was logged
-	lastLogged atomic.Int64 // Unix time of the last logged refusal
 }
 
 // guest counts the admitted requests of one tenant.
@@ -165,16 +161,6 @@ func (t *guest) look(now time.Time, limit int) {
 	}
 	t.lostWrites = false
 	t.readLimit = min(max(t.readLimit, 1), readsOf(limit))
-}
-
-// countRefusal counts a refusal. Once a second, due is true, and refused is the number of refusals to log.
-func (g *gate) countRefusal(now time.Time) (refused int64, due bool) {
-	g.refused.Add(1)
-	last := g.lastLogged.Load()
-	if now.Unix() == last || !g.lastLogged.CompareAndSwap(last, now.Unix()) {
-		return 0, false
-	}
-	return g.refused.Swap(0), true
 }
 
 // queues returns the queue function for a gate of this process. The waited function returns how many calls

@@ -68,7 +68,8 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 			a.unauthenticated(c, err)
 			return
 		}
-		c.Request = c.Request.WithContext(a.trace(c.Request.Context(), c, x, caller.Tenant.ID))
+		x.tenant = caller.Tenant.ID
+		c.Request = c.Request.WithContext(a.trace(c.Request.Context(), c, x, x.tenant))
 		x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
 		place := caller.Tenant.ID
 		if claimed { // anybody can claim, and withhold the body: what they take is not what the tenant's own may have
@@ -104,8 +105,10 @@ func (a *api) claimant(r *http.Request, p Protocol) (caller apikey.Caller, claim
 	return caller, false, err
 }
 
-// unauthenticated responds to a request whose caller is unknown.
+// unauthenticated responds to a request whose caller is unknown, whoever it claimed to be.
 func (a *api) unauthenticated(c *gin.Context, err error) {
+	x := exchangeOf(c)
+	x.refused, x.tenant = true, ""
 	if text := challenge(err); text != "" {
 		c.Header("WWW-Authenticate", text)
 	}

@@ -48,9 +48,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 			return
 		}
 		if !a.gate.enter(a.now(), in.caller.Tenant.ID, op.writes) {
-			// One refusal a second is logged, with the number of refusals; the metrics count each one.
-			refused, due := a.gate.countRefusal(a.now())
-			x.refused, x.untold = refused, !due
+			x.refused = true
 			a.refuse(c, x, full())
 			return
 		}
@@ -85,7 +83,8 @@ func (a *api) admit(
 		c.Header("WWW-Authenticate", challenge(err))
 		return nil, err
 	}
-	ctx = a.trace(ctx, c, x, caller.Tenant.ID)
+	x.tenant = caller.Tenant.ID
+	ctx = a.trace(ctx, c, x, x.tenant)
 	x.identity = append(make([]slog.Attr, 0, 5), // with the operation below
 		telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID))
 	if connection, connected := caller.Connections[op.Kind]; connected {
@@ -104,6 +103,7 @@ func (a *api) admit(
 		}
 	}
 	if err := a.rates.admit(ctx, caller, a.now(), c.Writer.Header()); err != nil {
+		x.refused = true
 		return nil, err
 	}
 	if err := caller.Require(op.Scope); err != nil {
