@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -174,49 +172,55 @@ func TestTheQueueIsOfThoseThatCouldRun(t *testing.T) {
 
 // A refusal that was rendered in advance equals one that is rendered for the request.
 func TestARefusalIsWrittenAsAnyOther(t *testing.T) {
-	g := startGateway(t, func(o *Options) { o.MaxInFlight = 2 })
-	entered, release := make(chan struct{}), make(chan struct{})
-	g.hook = func(context.Context) error {
-		close(entered)
-		<-release
-		return nil
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		req := httptest.NewRequest(http.MethodPost, bookPath, strings.NewReader(with(nil)))
-		req.Header.Set("X-Api-Key", testKey)
-		g.handler.ServeHTTP(httptest.NewRecorder(), req)
-	}()
-	<-entered
-	for key, refused := range map[string]struct {
+	for name, refused := range map[string]struct {
+		adjust func(*Options)
+		key    string
 		status int
 		header string
 	}{
-		testKey:        {http.StatusServiceUnavailable, "Retry-After"},
-		"fd_live_none": {http.StatusUnauthorized, "WWW-Authenticate"},
+		"the gate":      {func(o *Options) { o.MaxInFlight = 2 }, testKey, 503, "Retry-After"},
+		"a quota":       {func(o *Options) { o.PerMinuteOfKey = 1 }, testKey, 429, "Retry-After"},
+		"a long wait":   {func(o *Options) { o.PerMinuteOfTenant = 1 }, testKey, 429, "RateLimit"},
+		"a strange key": {func(*Options) {}, "fd_live_none", 401, "WWW-Authenticate"},
 	} {
-		for _, path := range []string{calendarsPath, bookPath, numbersPath} {
-			before := g.post(path, "{}", "X-Request-Id", "call-7", "X-Api-Key", key)
-			each := g.post(path, "{}", "X-Request-Id", `call"7`, "X-Api-Key", key) // not plain: rendered for this request
-			quoted := `call\"7`
-			if path == numbersPath {
-				quoted = "call%227"
-			}
-			if want := strings.ReplaceAll(each.body, quoted, "call-7"); before.body != want {
-				t.Errorf("%s:\n%s\nwant\n%s", path, before.body, want)
-			}
-			for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate", "Cache-Control"} {
-				if before.header.Get(name) != each.header.Get(name) {
-					t.Errorf("%s: %s is %q, want %q", path, name, before.header.Get(name), each.header.Get(name))
+		t.Run(name, func(t *testing.T) {
+			at := newClock()
+			g := startGateway(t, refused.adjust, func(o *Options) { o.Now = at.now })
+			entered, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			g.hook = func(context.Context) error { close(entered); <-release; return nil }
+			go func() {
+				defer close(done)
+				g.post(bookPath, with(nil))
+			}()
+			<-entered
+			for _, path := range []string{calendarsPath, bookPath, numbersPath} {
+				for range 2 { // it is rendered once, and the wait is another one then
+					before := g.post(path, "{}", "X-Request-Id", "call-7", "X-Api-Key", refused.key)
+					// Such an id is not plain: the other one is rendered for the request.
+					each := g.post(path, "{}", "X-Request-Id", `call"7`, "X-Api-Key", refused.key)
+					quoted := `call\"7`
+					if path == numbersPath {
+						quoted = "call%227"
+					}
+					if want := strings.ReplaceAll(each.body, quoted, "call-7"); before.body != want {
+						t.Errorf("%s:\n%s\nwant\n%s", path, before.body, want)
+					}
+					for _, name := range []string{
+						"Content-Type", "Retry-After", "WWW-Authenticate", "Cache-Control", headerRate, headerRatePolicy,
+					} {
+						if got, want := before.header.Get(name), each.header.Get(name); got != want {
+							t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+						}
+					}
+					if before.status != refused.status || each.status != refused.status ||
+						before.header.Get(refused.header) == "" || before.header.Get(headerRequestID) != "call-7" {
+						t.Errorf("%s: %d %v", path, before.status, before.header)
+					}
+					at.advance(500 * time.Millisecond)
 				}
 			}
-			if before.status != refused.status || each.status != refused.status ||
-				before.header.Get(refused.header) == "" || before.header.Get("X-Request-Id") != "call-7" {
-				t.Errorf("%s: %d %v", path, before.status, before.header)
-			}
-		}
+			close(release)
+			<-done
+		})
 	}
-	close(release)
-	<-done
 }

@@ -14,7 +14,8 @@ import (
 
 // refusal is a response that is the same to all requests for one operation but for the request's id. It is rendered
 // once, with a gap for the id. Such are the refusals that cost their caller nothing: those of the gate, of which
-// there are two for each request that is served at three times the gateway's capacity, and those of strangers.
+// there are two for each request that is served at three times the gateway's capacity, those of the quotas, and those
+// of strangers.
 type refusal struct {
 	err           *fault.Error
 	failure       failure
@@ -22,30 +23,44 @@ type refusal struct {
 	before, after []byte // the body before and after the id; both nil: it must be rendered each time
 }
 
+// refusals are those of one operation. They are few: by a quota, one for each second that its caller may have to wait.
+type refusals struct {
+	api *api
+	op  operation
+	all sync.Map // refusalKey -> *refusal
+}
+
+// refusalKey is what refusals differ in.
+type refusalKey struct {
+	reason, detail string
+	retryAfter     time.Duration
+}
+
 // gap is the placeholder for the request's id.
 const gap = "01REQUEST.ID"
 
-// refusal returns what renders the refusal when it is first needed.
-func (a *api) refusal(op operation, err *fault.Error) func() *refusal {
-	return sync.OnceValue(func() *refusal {
-		r := &refusal{err: err}
-		r.failure = a.failureOf(r.err, &exchange{
-			id: gap, operation: op.ID, kind: op.Kind, surface: op.surface(), language: language.English,
-		})
-		body, contentType, failed := a.render(r.failure)
-		if failed == nil && bytes.Count(body, []byte(gap)) == 1 {
-			r.before, r.after, _ = bytes.Cut(body, []byte(gap))
-			r.contentType = contentType
-		}
-		return r
+// of returns the refusal by an error.
+func (r *refusals) of(err *fault.Error) *refusal {
+	key := refusalKey{err.Reason, err.Detail, err.RetryAfter}
+	if known, found := r.all.Load(key); found {
+		return known.(*refusal)
+	}
+	made := &refusal{err: err}
+	made.failure = r.api.failureOf(err, &exchange{
+		id: gap, operation: r.op.ID, kind: r.op.Kind, surface: r.op.surface(), language: language.English,
 	})
+	body, contentType, failed := r.api.render(made.failure)
+	if failed == nil && bytes.Count(body, []byte(gap)) == 1 {
+		made.before, made.after, _ = bytes.Cut(body, []byte(gap))
+		made.contentType = contentType
+	}
+	known, _ := r.all.LoadOrStore(key, made)
+	return known.(*refusal)
 }
 
-// overloaded is the error of requests that the gate refuses.
-func overloaded() *fault.Error {
-	return fault.New(fault.Unavailable, fault.ReasonOverloaded,
-		"The gateway has more requests than it can answer in time.")
-}
+// errOverloaded is the error of requests that the gate refuses.
+var errOverloaded = fault.New(fault.Unavailable, fault.ReasonOverloaded,
+	"The gateway has more requests than it can answer in time.")
 
 // refuse responds with a refusal.
 func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {

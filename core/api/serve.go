@@ -31,7 +31,7 @@ const answerWithin = 5 * time.Second // for a caller to read the response
 // quota, reads the body, enters the gate, runs the use case and writes the response. A request enters the
 // gate only after its body was read, so that slow senders take no place.
 func (a *api) serve(op operation) gin.HandlerFunc {
-	on, full, stranger := op.surface(), a.refusal(op, overloaded()), a.refusal(op, apikey.ErrKey)
+	on, refusals := op.surface(), &refusals{api: a, op: op}
 	return func(c *gin.Context) {
 		x := exchangeOf(c)
 		x.operation, x.kind = op.ID, op.Kind
@@ -39,17 +39,20 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 		ctx, cancel := a.withDeadline(c.Request, checks)
 		defer cancel()
 		in, err := a.admit(c, op, x, checks, ctx)
-		if errors.Is(err, apikey.ErrKey) {
-			a.refuse(c, x, stranger())
+		switch {
+		case errors.Is(err, apikey.ErrKey):
+			a.refuse(c, x, refusals.of(apikey.ErrKey))
 			return
-		}
-		if err != nil {
+		case x.refused:
+			a.refuse(c, x, refusals.of(fault.From(err)))
+			return
+		case err != nil:
 			a.fail(c, asDeadline(ctx, err))
 			return
 		}
 		if !a.gate.enter(a.now(), in.caller.Tenant.ID, op.writes) {
 			x.refused = true
-			a.refuse(c, x, full())
+			a.refuse(c, x, refusals.of(errOverloaded))
 			return
 		}
 		defer a.gate.leave(in.caller.Tenant.ID, op.writes)
@@ -91,20 +94,21 @@ func (a *api) admit(
 		x.identity = append(x.identity, telemetry.Connection(connection.ID),
 			telemetry.Provider(connection.Provider))
 	}
-	ctx = telemetry.With(fair.For(ctx, caller.Tenant.ID), append(x.identity, telemetry.Operation(op.ID))...)
-	if op.writes || op.Kind == "" { // what a list finds in an account is the gateway's doing
-		ctx = audit.By(ctx, actorOf(ctx, caller))
-	}
+	ctx = fair.For(ctx, x.tenant)
 	if a.requests != nil && op.Kind != "" { // what the admin interface does is in the audit
 		ctx, x.trail = telemetry.WithTrail(ctx, time.Now())
 		x.kept = &requestlog.Entry{
-			TenantID: caller.Tenant.ID, RequestID: x.id, KeyID: caller.KeyID, Operation: op.ID,
+			TenantID: x.tenant, RequestID: x.id, KeyID: caller.KeyID, Operation: op.ID,
 			ConnectionID: caller.Connections[op.Kind].ID,
 		}
 	}
 	if err := a.rates.admit(ctx, caller, a.now(), c.Writer.Header()); err != nil {
 		x.refused = true
 		return nil, err
+	}
+	ctx = telemetry.With(ctx, append(x.identity, telemetry.Operation(op.ID))...)
+	if op.writes || op.Kind == "" { // what a list finds in an account is the gateway's doing
+		ctx = audit.By(ctx, actorOf(ctx, caller))
 	}
 	if err := caller.Require(op.Scope); err != nil {
 		c.Header("WWW-Authenticate", scopeChallenge(op.Scope))
