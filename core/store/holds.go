@@ -196,7 +196,7 @@ func (s *Store) HoldsOfEvent(ctx context.Context, connectionID, eventID string) 
 func (s *Store) HoldsWithin(
 	ctx context.Context, connectionID string, from, to, now time.Time,
 ) ([]Hold, error) {
-	return listOf(ctx, s, scanHold, "SELECT "+holdColumns+` FROM holds
+	return listByKey(ctx, s, scanHold, "SELECT "+holdColumns+` FROM holds
 		WHERE connection_id = $1 AND starts_at < $2 AND ends_at > $3 AND valid_until > $4 ORDER BY id`,
 		connectionID, millis(to), millis(from), millis(now))
 }
