@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	defaultMeetingWindow = 60 * 24 * time.Hour
-	longestMeetingDays   = 366
-	mostMeetings         = 10 // more than anybody could choose from by ear
-	mostBookedHere       = 20 // read one by one
+	defaultMeetingDays = 60
+	longestMeetingDays = 366
+	mostMeetings       = 10 // more than anybody could choose from by ear
+	mostBookedHere     = 20 // read one by one
 
 	// A meeting may have been put off by other means to a time after that at which it would have ended. Of those that
 	// ended lately, so many are read as well.
@@ -111,7 +111,7 @@ func oneOfEach(found []calendar.Event) []calendar.Event {
 
 // meetingWindow returns the requested window. It defaults to sixty days from now.
 func (s *Calendar) meetingWindow(in FindMeetings, zone *time.Location) (calendar.Span, error) {
-	w := windowOfInput(in.Start, in.End, zone, s.opts.Now(), defaultMeetingWindow)
+	w := windowOfInput(in.Start, in.End, zone, s.opts.Now(), defaultMeetingDays)
 	switch {
 	case !w.To.After(w.From):
 		return w, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")

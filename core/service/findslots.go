@@ -24,10 +24,10 @@ import (
 )
 
 const (
-	defaultSlotWindow = 14 * 24 * time.Hour
-	longestSlotDays   = 60
-	defaultSlotLimit  = 4
-	defaultPerDay     = 2
+	defaultSlotDays  = 14
+	longestSlotDays  = 60
+	defaultSlotLimit = 4
+	defaultPerDay    = 2
 
 	// readingShare is the part of the time left that reading calendars may take, so that the answer about the
 	// others is not late because one calendar hangs.
@@ -188,7 +188,7 @@ func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Que
 			return q, err
 		}
 	}
-	window := windowOfInput(in.Start, in.End, q.Zone, q.Now, defaultSlotWindow)
+	window := windowOfInput(in.Start, in.End, q.Zone, q.Now, defaultSlotDays)
 	q.From, q.To = window.From, window.To
 	switch {
 	case !q.To.After(q.From):

@@ -204,19 +204,19 @@ func secondIn(t calendar.Time, zone *time.Location) time.Time {
 	return secondOf(normalize.Instant(t, zone))
 }
 
-// defaultListWindow is the length of the window of list-events if no end is given.
-const defaultListWindow = 7 * 24 * time.Hour
+// defaultListDays is the length of the window of list-events if no end is given.
+const defaultListDays = 7
 
 // windowOfInput returns the window that a request names, in the zone. Without a start it begins now, and without an end
-// it is as long as usual.
+// it has the usual days of the zone, of which one in which clocks change has not 24 hours.
 func windowOfInput(
-	start, end normalize.InputTime, zone *time.Location, now time.Time, usual time.Duration,
+	start, end normalize.InputTime, zone *time.Location, now time.Time, usualDays int,
 ) calendar.Span {
 	w := calendar.Span{From: now}
 	if !start.IsZero() {
 		w.From = start.In(zone)
 	}
-	w.To = w.From.Add(usual)
+	w.To = w.From.In(zone).AddDate(0, 0, usualDays)
 	if !end.IsZero() {
 		w.To = end.In(zone)
 	}

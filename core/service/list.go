@@ -53,7 +53,7 @@ func (s *Calendar) List(ctx context.Context, c apikey.Caller, in ListEvents) (re
 
 // window returns the requested window. It defaults to seven days from now.
 func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, error) {
-	w := windowOfInput(in.Start, in.End, zone, s.opts.Now(), defaultListWindow)
+	w := windowOfInput(in.Start, in.End, zone, s.opts.Now(), defaultListDays)
 	if !w.To.After(w.From) {
 		return w, fault.InvalidField("end_time",
 			"must be after start_time. Without a start_time, the list starts now.")

@@ -263,19 +263,26 @@ func TestListEndsWherePagesDoNot(t *testing.T) {
 
 func TestListWindow(t *testing.T) {
 	t.Parallel()
+	sinceMonday := func(at string) time.Duration { return when(t, at).In(nil).Sub(monday) }
 	for name, test := range map[string]struct {
 		in     ListEvents
 		within []time.Duration // starts of one-minute events, from now
 		found  []string
 	}{
-		"nothing given is the next seven days": {
+		"nothing given is the next seven days": { // in New York, the day on which clocks go forward has 23 hours
 			ListEvents{},
-			[]time.Duration{-2 * time.Minute, -30 * time.Second, 0, 7*24*time.Hour - time.Second, 7 * 24 * time.Hour},
+			[]time.Duration{-2 * time.Minute, -30 * time.Second, 0, 167*time.Hour - time.Second, 167 * time.Hour},
 			[]string{"1", "2", "3"},
 		},
 		"a start alone is seven days from it": {
-			ListEvents{Start: when(t, "2030-03-10T00:00:00Z")},
-			[]time.Duration{0, 6 * 24 * time.Hour, 12*24*time.Hour + 23*time.Hour, 13 * 24 * time.Hour},
+			ListEvents{Start: when(t, "2030-03-11T00:00:00Z")},
+			[]time.Duration{0, 7 * 24 * time.Hour, 13*24*time.Hour + 23*time.Hour, 14 * 24 * time.Hour},
+			[]string{"1", "2"},
+		},
+		"a bare date alone is seven days, of which one has 25 hours": {
+			ListEvents{Start: when(t, "2030-10-29")},
+			[]time.Duration{sinceMonday("2030-10-29T03:59:00Z"), sinceMonday("2030-10-29T04:00:00Z"),
+				sinceMonday("2030-11-05T04:30:00Z"), sinceMonday("2030-11-05T05:00:00Z")},
 			[]string{"1", "2"},
 		},
 		"an end alone is from now": {ListEvents{End: when(t, "2030-03-05T00:00:00Z")},
