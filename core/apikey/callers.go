@@ -15,6 +15,7 @@ import (
 	"frontdesk/core/audit"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/sealing"
 	"frontdesk/core/secret"
 	"frontdesk/core/singleflight"
@@ -61,7 +62,7 @@ func NewCallers(o CallerOptions) *Callers {
 		opts: o, sealer: sealing.New(o.Vault), answers: newAnswers(), fetches: singleflight.NewGroup(),
 		used: &usage{at: map[string]time.Time{}}, stop: stop,
 	}
-	c.done.Go(func() { c.maintain(ctx) })
+	c.done.Go(func() { parallel.Lasting(ctx, c.opts.Log, c.maintain) })
 	return c
 }
 

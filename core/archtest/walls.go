@@ -122,11 +122,11 @@ func Walls() []Wall {
 		},
 		{Folder: "core/slots", Why: "When a meeting can take place: rules, and nobody to ask."},
 		{
-			Folder: "core/budget", Tests: []string{"core/store/storetest", "core/store"},
+			Folder: "core/budget", May: []string{"core/parallel"}, Tests: []string{"core/store/storetest", "core/store"},
 			Why: "Limits of all replicas together: what they limit is not known here.",
 		},
 		{
-			Folder: "core/parallel", May: []string{"core/telemetry"},
+			Folder: "core/parallel", May: []string{"core/pause", "core/telemetry"},
 			Why: "Functions side by side: what they do is not known here.",
 		},
 		{Folder: "core/fair", Why: "Turns among tenants: nothing else is known of them."},
@@ -209,7 +209,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/oauth",
 			May: []string{
-				"core/adapter", "core/fault", "core/pause", "core/store", "core/telemetry", "core/upstream", "core/vault",
+				"core/adapter", "core/fault", "core/parallel", "core/pause", "core/store", "core/telemetry",
+				"core/upstream", "core/vault",
 			},
 			Tests: []string{"core/oauth/oauthtest", "core/store/storetest"},
 			Why:   "Access tokens of all connections: asked for, sealed, kept and renewed.",
@@ -283,8 +284,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/apikey",
 			May: []string{
-				"core/adapter", "core/audit", "core/connection", "core/fault", "core/sealing", "core/secret",
-				"core/singleflight", "core/store", "core/tenant", "core/vault",
+				"core/adapter", "core/audit", "core/connection", "core/fault", "core/parallel", "core/sealing",
+				"core/secret", "core/singleflight", "core/store", "core/tenant", "core/vault",
 			},
 			Tests: []string{"core/**"}, Why: "Who makes a request, and what the key reaches.",
 		},
@@ -299,8 +300,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/webhook",
 			May: []string{
-				"core/audit", "core/fault", "core/sealing", "core/secret", "core/store", "core/telemetry", "core/tenant",
-				"core/upstream", "core/vault",
+				"core/audit", "core/fault", "core/parallel", "core/sealing", "core/secret", "core/store",
+				"core/telemetry", "core/tenant", "core/upstream", "core/vault",
 			},
 			Tests: []string{"core/**"}, Why: "Events out. What happens is known to the store and the guard.",
 		},
@@ -314,7 +315,7 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/journal",
-			May:    []string{"core/audit", "core/fault", "core/pause", "core/store", "core/telemetry"},
+			May:    []string{"core/audit", "core/fault", "core/parallel", "core/pause", "core/store", "core/telemetry"},
 			Tests:  []string{"core/store/storetest", "core/vault"},
 			Why:    "Mutating calls, whatever they change: no contract and no record.",
 		},

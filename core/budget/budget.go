@@ -33,6 +33,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"frontdesk/core/parallel"
 )
 
 // Ledger keeps the rows of all replicas; *store.Store implements it.
@@ -163,7 +165,7 @@ func (b *Budgets) kick(h *hand) {
 	}
 	if !b.running && !b.closed {
 		b.running = true
-		b.leasing.Go(b.lease)
+		b.leasing.Go(func() { parallel.Lasting(b.stopping, b.opts.Log, func(context.Context) { b.lease() }) })
 		return
 	}
 	select {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/parallel"
 	"frontdesk/core/telemetry"
 )
 
@@ -70,10 +71,10 @@ func (g *Gateway) Serve(ctx context.Context, listening func(Addresses) error) er
 	background, stop := context.WithCancel(telemetry.WithTracer(ctx, g.traces.Tracer()))
 	defer stop()
 	for _, run := range g.backgroundWork() {
-		work.Go(func() { run(background) })
+		work.Go(func() { parallel.Lasting(background, g.log, run) })
 	}
 	if certificates != nil {
-		work.Go(func() { certificates.Run(background) })
+		work.Go(func() { parallel.Lasting(background, g.log, certificates.Run) })
 	}
 	failed := make(chan error, len(servers))
 	for _, s := range servers {

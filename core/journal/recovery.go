@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
@@ -40,7 +41,11 @@ const (
 func (j *Journal) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	group.Go(func() { j.keepLeases(ctx) })
+	group.Go(func() { parallel.Lasting(ctx, j.opts.Log, j.keepLeases) })
+	parallel.Lasting(ctx, j.opts.Log, j.recoverOften)
+}
+
+func (j *Journal) recoverOften(ctx context.Context) {
 	tick := time.NewTicker(recoveryInterval)
 	defer tick.Stop()
 	for {

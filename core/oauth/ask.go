@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 )
 
 // A provider may have acted on a request for tokens even if no response came. Whether the request may be
@@ -83,8 +84,12 @@ func (s *TokenSource) ask(ctx context.Context, v view) (Tokens, error) {
 	begin := func() {
 		begun++
 		tries.Go(func() {
-			t, err := v.credentials.Client.Token(ctx, v.refresh())
-			answers <- answer{t, err}
+			var a answer
+			a.err = parallel.Try(ctx, s.options.Log, func() (err error) {
+				a.tokens, err = v.credentials.Client.Token(ctx, v.refresh())
+				return err
+			})
+			answers <- a
 		})
 	}
 	begin()

@@ -10,6 +10,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/parallel"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
@@ -155,7 +156,7 @@ func (s *TokenSource) run(ctx context.Context, r *renewal) {
 	defer cancel()
 	began := r.since
 	impatience := time.AfterFunc(s.limits.Patience, func() { s.stall(r) })
-	r.entry, r.err = s.obtain(ctx, r)
+	r.err = parallel.Try(ctx, s.options.Log, func() (err error) { r.entry, err = s.obtain(ctx, r); return err })
 	impatience.Stop()
 	if r.err = asTimeout(ctx, r.err); r.err != nil && s.base.Err() != nil {
 		r.err = closing()

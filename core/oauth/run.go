@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"frontdesk/core/parallel"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
 )
@@ -13,6 +14,10 @@ import (
 // twenty seconds.
 func (s *TokenSource) Run(ctx context.Context) {
 	defer s.finish()
+	parallel.Lasting(ctx, s.options.Log, s.renewAhead)
+}
+
+func (s *TokenSource) renewAhead(ctx context.Context) {
 	for isScheduled := false; ; {
 		// The version before gave no time to a token without an end. In a day, no replica of it takes the time away.
 		isScheduled = isScheduled || s.options.Store.ScheduleTokens(ctx, s.options.Now().Add(24*time.Hour)) == nil

@@ -1059,3 +1059,34 @@ func TestARowOfAnotherConnectionIsNotOpened(t *testing.T) {
 		h.token(source, theConnection)
 	})
 }
+
+// An adapter may be wrong about the settings of one connection, or about one server's answer.
+func TestARenewalThatPanicsEndsNoProcess(t *testing.T) {
+	for name, breaks := range map[string]func(*Credentials){
+		"reading the credentials": func(*Credentials) { panic("broken settings") },
+		"asking the server":       func(c *Credentials) { c.Client.HTTP = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) {
+				h.connect("broken")
+				source := h.source("a", func(s *TokenSource) {
+					read := s.options.Credentials
+					s.options.Credentials = func(ctx context.Context, tenant, connection string) (Credentials, error) {
+						c, err := read(ctx, tenant, connection)
+						if connection == "broken" {
+							breaks(&c)
+						}
+						return c, err
+					}
+				})
+				_, err := source.Token(h.t.Context(), tenantID, "broken")
+				if err == nil || fault.From(err).Code != fault.Internal {
+					h.t.Errorf("got %v", err)
+				}
+				if h.token(source, theConnection) == "" || !strings.Contains(h.logged.String(), "background work panicked") {
+					h.t.Errorf("it is not logged: %s", h.logged.String())
+				}
+			})
+		})
+	}
+}

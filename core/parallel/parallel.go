@@ -1,6 +1,6 @@
 // Package parallel runs functions side by side as errgroup does, and passes a panic of one on to whoever waits for
 // them. In a goroutine of its own, a panic ends the process, though the guard around the driver, or the API around
-// the request, would recover it.
+// the request, would recover it. What nobody waits for runs in [Try] or [Lasting].
 //
 //	group := parallel.New()
 //	for i := range pages {

@@ -1,10 +1,13 @@
 package parallel_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 
@@ -30,6 +33,27 @@ func TestAPanicIsPassedOnToWhoWaits(t *testing.T) {
 		}
 	}()
 	t.Errorf("whoever waits goes on, with the error %v", group.Wait())
+}
+
+func TestBackgroundWorkThatPanicsBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		var logged bytes.Buffer
+		begun := 0
+		parallel.Lasting(ctx, slog.New(slog.NewTextHandler(&logged, nil)), func(ctx context.Context) {
+			switch begun++; begun {
+			case 1:
+				_ = panics(nil)
+			case 2:
+				end()
+				<-ctx.Done()
+			}
+		})
+		if text := logged.String(); begun != 2 || strings.Count(text, "index out of range") != 1 ||
+			!strings.Contains(text, "parallel_test.panics") {
+			t.Errorf("begun %d times, and logged: %s", begun, text)
+		}
+	})
 }
 
 func panics(none []int) error {

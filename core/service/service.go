@@ -18,6 +18,7 @@ import (
 	"frontdesk/core/crm"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
+	"frontdesk/core/parallel"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
 	"frontdesk/core/tenant"
@@ -110,8 +111,9 @@ func New(o Options) *Services {
 func (s *Services) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	group.Go(func() { s.Numbers.maintain(ctx) })
-	group.Go(func() { s.purger.run(ctx) })
+	log := s.Numbers.opts.Log
+	group.Go(func() { parallel.Lasting(ctx, log, s.Numbers.maintain) })
+	group.Go(func() { parallel.Lasting(ctx, log, s.purger.run) })
 	s.journal.Run(ctx)
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/parallel"
 	"frontdesk/core/sealing"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
@@ -139,7 +140,11 @@ func (s *Sender) round(ctx context.Context) (begun int, err error) {
 		begun++
 		s.last = w.ID
 		s.running.Go(func() {
-			acknowledged := s.attempt(context.WithoutCancel(ctx), w, q)
+			acknowledged := false
+			_ = parallel.Try(ctx, s.opts.Log, func() error { // after a panic, the lease of the queue ends by its time
+				acknowledged = s.attempt(context.WithoutCancel(ctx), w, q)
+				return nil
+			})
 			s.leave(w)
 			if acknowledged { // the next one of the queue need not wait for the tick
 				s.wakeUp()

@@ -1,7 +1,9 @@
 package webhook_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -968,5 +970,29 @@ func TestALongAnswerIsNotRead(t *testing.T) {
 	case <-ended:
 	case <-time.After(10 * time.Second):
 		t.Error("the answer is still being read")
+	}
+}
+
+// brokenMetrics panics where an attempt ends, as code may that meets what nobody has thought of.
+type brokenMetrics struct{}
+
+func (brokenMetrics) Delivery(string)              { panic("broken") }
+func (brokenMetrics) OldestDelivery(time.Duration) {}
+
+func TestAnAttemptThatPanicsEndsNoProcess(t *testing.T) {
+	k := open(t, storetest.SQLite(t))
+	k.Tenant("acme")
+	connection := k.connect("acme", "front")
+	r := receive(t, status(http.StatusNoContent))
+	k.add("acme", r.URL)
+	k.change(connection, true)
+	var logged bytes.Buffer
+	sender := webhook.NewSender(webhook.SenderOptions{
+		Store: k.Store, Vault: k.Vault, Pool: k.pool, Owner: "broken", Now: k.Clock.Now,
+		Log: slog.New(slog.NewTextHandler(&logged, nil)), Metrics: brokenMetrics{},
+	})
+	k.must(sender.Drain(t.Context()))
+	if text := logged.String(); !strings.Contains(text, "background work panicked") {
+		t.Errorf("logged: %s", text)
 	}
 }
