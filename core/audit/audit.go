@@ -67,6 +67,7 @@ type Log struct {
 	known   Head       // the last head that this process sealed
 	kept    Head       // the last of these with which HeadFile was compared
 	strange int        // rows that are not genuine, as last logged
+	strayed Head       // the head in HeadFile from which the chain does not continue, as last logged
 }
 
 // New returns a log. It does not access the store.

@@ -241,9 +241,18 @@ func (l *Log) at(ctx context.Context, keys *ring, id int64) (position, error) {
 	return position{archived: genuine && id < b.Count}, nil
 }
 
+// notOn logs once that the chain does not continue from the head in the file, which each sealed row would show anew.
 func (l *Log) notOn(ctx context.Context, kept Head) {
+	l.mu.Lock()
+	told := l.strayed == kept
+	l.strayed = kept
+	l.mu.Unlock()
+	if told {
+		return
+	}
 	l.Log.ErrorContext(ctx, "the audit in the database does not continue from the head that is kept here; "+
-		"run frontdesk audit verify",
+		"if the database was restored, run frontdesk migrate --begin-anew with this data directory, and otherwise "+
+		"frontdesk audit verify",
 		"file", l.HeadFile, "rows", kept.Rows)
 }
 
