@@ -21,7 +21,6 @@ const (
 	archivedAtOnce = 100_000 // rows of a file at most, so that space is freed and little is done twice
 	readAtOnce     = 200
 	wrongClock     = 24 * time.Hour // how far ahead the time of a row must be to say nothing
-	leftover       = 24 * time.Hour // age at which a file that nobody finished is removed
 )
 
 // ArchiveOptions say what to archive, and where.
@@ -43,7 +42,7 @@ func (l *Log) Archive(ctx context.Context, o ArchiveOptions) (files []File, err 
 	if err := CheckFolder(o.Folder); err != nil {
 		return nil, err
 	}
-	removeLeftovers(o.Folder, time.Now())
+	durable.RemoveLeftovers(o.Folder, unfinished)
 	for {
 		keys, err := l.reread(ctx)
 		if err != nil {

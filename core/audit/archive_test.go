@@ -438,7 +438,7 @@ func TestACrashWhileArchivingLosesNothing(t *testing.T) {
 			f, err := createFile(o.Folder, Head{})
 			w.check(err)
 			w.check(f.close())
-			old := time.Now().Add(-2 * leftover)
+			old := time.Now().Add(-24 * time.Hour)
 			w.check(os.Chtimes(f.temporary.Name(), old, old))
 		},
 		"before the row that records it": func(w *world, o ArchiveOptions) {

@@ -114,16 +114,6 @@ func (w *fileWriter) discard() {
 	_ = os.Remove(w.temporary.Name())
 }
 
-// removeLeftovers removes what processes that died did not finish.
-func removeLeftovers(folder string, now time.Time) {
-	left, _ := filepath.Glob(filepath.Join(folder, unfinished+"*"))
-	for _, path := range left {
-		if info, err := os.Stat(path); err == nil && now.Sub(info.ModTime()) > leftover {
-			_ = os.Remove(path)
-		}
-	}
-}
-
 // errFile is the error of a file that is no archive, or not as it was written.
 type errFile struct{ what string }
 

@@ -11,7 +11,9 @@ package durable
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
+	"time"
 )
 
 // SyncFolder waits until the names in a folder are on the disk. On Windows, which cannot sync folders, it does
@@ -25,4 +27,19 @@ func SyncFolder(path string) error {
 		return err
 	}
 	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// leftover is the age at which a file that nobody finished is removed. What is written each day finds that of the day
+// before.
+const leftover = 12 * time.Hour
+
+// RemoveLeftovers removes what processes that were killed did not finish: the files and folders whose names begin with
+// the prefix, and that nobody has changed for half a day.
+func RemoveLeftovers(folder, prefix string) {
+	left, _ := filepath.Glob(filepath.Join(folder, prefix+"*"))
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > leftover {
+			_ = os.RemoveAll(path)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"frontdesk/config"
 	"frontdesk/core/audit"
+	"frontdesk/core/durable"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/vault"
@@ -20,6 +21,9 @@ const ReasonNoKeySet = "KEY_SET_MISSING"
 
 // Backup writes a consistent copy of the database to a file while gateways serve. The copy holds no key.
 func (g *Gateway) Backup(ctx context.Context, file string) error { return g.store.Backup(ctx, file) }
+
+// proof begins the name of a folder in which a copy is proved good.
+const proof = ".restore-"
 
 // Restored is the result of Restore.
 type Restored struct {
@@ -45,7 +49,8 @@ func Restore(ctx context.Context, cfg config.Config, file string, o Options) (do
 		return done, err
 	}
 	// The directory has mode 0700. It is on the database's disk, because the candidate is renamed from there.
-	proving, err := os.MkdirTemp(filepath.Dir(path), ".restore-*")
+	durable.RemoveLeftovers(filepath.Dir(path), proof)
+	proving, err := os.MkdirTemp(filepath.Dir(path), proof+"*")
 	if err != nil {
 		return done, err
 	}

@@ -24,8 +24,12 @@ const (
 	ReasonNoBackup     = "NOT_A_BACKUP"
 )
 
+// unfinished begins the name of a copy that is being written.
+const unfinished = ".frontdesk-backup-"
+
 // Backup writes a copy of the database at one moment, including the write-ahead log, to a new file that only
-// its owner can read. Other calls go on meanwhile. A copy that is interrupted leaves no file at to.
+// its owner can read. Other calls go on meanwhile. A copy that is interrupted leaves no file at to. What a killed
+// process has left in its folder is removed by a later Backup to that folder.
 func (s *Store) Backup(ctx context.Context, to string) error {
 	if s.path == "" {
 		return noFile("Its own tools make consistent copies while gateways serve: use pg_dump --format=custom with the " +
@@ -42,7 +46,8 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 		return fault.New(fault.NotFound, ReasonNoBackup,
 			"The database has no tables yet, so there is nothing to copy.")
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*") // mode 0600
+	durable.RemoveLeftovers(filepath.Dir(to), unfinished)
+	temporary, err := os.CreateTemp(filepath.Dir(to), unfinished+"*") // mode 0600
 	if err != nil {
 		return err
 	}
