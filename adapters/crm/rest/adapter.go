@@ -174,6 +174,7 @@ type ruleSettings struct {
 	Fault   string `setting:"fault" required:"true" choices:"not_found,invalid,misconfigured,forbidden,disconnected,rate_limited,unavailable,conflict" help:"What the answer means."`
 	Field   string `setting:"field" choices:"subject,description,status,priority,owner_id,account_id,contact_id" help:"With invalid: the refused field of the new ticket. The rule applies only if the call gave this field."`
 	Message string `setting:"message" help:"A sentence for the caller."`
+	Wait    string `setting:"wait" help:"With rate_limited or unavailable: expression on the answer, for the seconds to wait if its Retry-After does not say."`
 	Names   string `setting:"names" help:"With misconfigured: expression on the answer, for a list of names of what is missing or wrong. connection verify shows them if they are plain words."`
 }
 

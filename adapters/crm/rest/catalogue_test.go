@@ -1027,6 +1027,25 @@ func TestATextThatIsTooLongIsTheCallersToCorrect(t *testing.T) {
 	}
 }
 
+// The tokens of a day are not there again in seconds, and Pipedrive blocks who goes on asking.
+func TestTheTokensOfADayAreToldAsThatInPipedrive(t *testing.T) {
+	t.Parallel()
+	for left, want := range map[string]time.Duration{"17": 5 * time.Minute, "0": 0, "": 0} {
+		d, server := pipedrive().open(t)
+		server.with(func(w http.ResponseWriter, _ *http.Request) {
+			if left != "" {
+				w.Header().Set("X-Ratelimit-Remaining", left)
+			}
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		_, err := d.ByNumber(t.Context(), "7")
+		if f := fault.From(err); f == nil || f.Code != fault.RateLimited || f.RetryAfter != want ||
+			strings.Contains(f.Detail, "of this day") != (want > 0) {
+			t.Errorf("%q left: %v, after %v", left, wrong(err), f.RetryAfter)
+		}
+	}
+}
+
 // A field that the request type requires may be called as one of a call.
 func TestAFieldThatJiraRequiresIsNoneOfTheCallers(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ type rule struct {
 	match          expression
 	fault          string
 	field, message string
-	names          expression
+	wait, names    expression
 }
 
 // mapping holds the expressions of a ticket's fields.
@@ -382,9 +382,12 @@ func (c *compiled) rules(path string, list []ruleSettings) []rule {
 		if s.Names != "" && s.Fault != misconfigured {
 			c.wrong(at+".names", "is only for fault: misconfigured.")
 		}
+		if s.Wait != "" && s.Fault != "rate_limited" && s.Fault != "unavailable" {
+			c.wrong(at+".wait", "is only for fault: rate_limited or unavailable.")
+		}
 		made = append(made, rule{
 			status: s.Status, match: c.expression(at+".match", s.Match), fault: s.Fault, field: s.Field,
-			message: s.Message, names: c.expression(at+".names", s.Names),
+			message: s.Message, wait: c.expression(at+".wait", s.Wait), names: c.expression(at+".names", s.Names),
 		})
 	}
 	return made

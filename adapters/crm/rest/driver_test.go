@@ -238,7 +238,8 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		object{"match": ".body.missing", "fault": "misconfigured", "message": "More is required.",
 			"names": ".body.missing"},
 		object{"match": ".body.errors[0]", "fault": "invalid", "message": "The desk says no."},
-		object{"status": []any{float64(403)}, "match": `.headers["x-remaining"] == "0"`, "fault": "rate_limited"},
+		object{"status": []any{float64(403)}, "match": `.headers["x-remaining"] == "0"`, "fault": "rate_limited",
+			"wait": `.headers["x-reset"]`},
 		object{"status": []any{float64(418)}, "fault": "unavailable"},
 	}
 	for _, c := range []struct {
@@ -275,6 +276,14 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			status: 403, body: `{}`, header: http.Header{"X-Remaining": {"0"}, "Retry-After": {"7"}},
 		},
 			code: fault.RateLimited, reason: fault.ReasonProviderRateLimited, wait: 7 * time.Second},
+		{rule: "a quota with its end in a header of its own", says: reply{
+			status: 403, body: `{}`, header: http.Header{"X-Remaining": {"0"}, "X-Reset": {"90"}},
+		},
+			code: fault.RateLimited, reason: fault.ReasonProviderRateLimited, wait: 90 * time.Second},
+		{rule: "a quota without an end", says: reply{
+			status: 403, body: `{}`, header: http.Header{"X-Remaining": {"0"}, "X-Reset": {"soon"}},
+		},
+			code: fault.RateLimited, reason: fault.ReasonProviderRateLimited},
 		{rule: "a missing right", says: reply{status: 403, body: `{}`}, code: fault.Forbidden,
 			reason: fault.ReasonPermissionDenied},
 		{rule: "a status of the system's own", says: reply{status: 418, body: `tea`}, code: fault.Unavailable,

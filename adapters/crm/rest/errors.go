@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
@@ -50,6 +51,9 @@ func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 		if f.Code == fault.NotFound && s.looksUp {
 			return noTicket(f)
 		}
+		if f.RetryAfter == 0 {
+			f.RetryAfter = rule.waits(ctx, r.judged(got))
+		}
 		if rule.field != "" {
 			f.Reason = fault.ReasonInvalidRequest
 			f.Detail = "The ticket system refuses the ticket. See the listed field."
@@ -88,6 +92,22 @@ func (r *run) fits(ctx context.Context, rule rule, got answer) (bool, error) {
 		return false, fault.From(ctx.Err())
 	}
 	return err == nil && fits, nil // no rule is for a response of another shape
+}
+
+// maxWait is the longest wait that a rule can ask for, as for a Retry-After.
+const maxWait = 24 * time.Hour
+
+// waits returns how long to wait, or zero if a response does not say: it may be of another shape.
+func (u rule) waits(ctx context.Context, input map[string]any) time.Duration {
+	text, err := u.wait.text(ctx, input)
+	if err != nil {
+		return 0
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds > 0) { // neither is NaN
+		return 0
+	}
+	return time.Duration(min(seconds, maxWait.Seconds()) * float64(time.Second))
 }
 
 // alsoInvalid returns the fault of one more rule, with the fields of those before.
