@@ -611,7 +611,7 @@ func TestAnswersToCreationsAreKeptAsLongAsOthers(t *testing.T) {
 		kept  bool
 	}{{72*time.Hour - time.Second, true}, {2 * time.Second, false}} {
 		w.clock.advance(c.after)
-		w.check(p.purger.purge(background))
+		w.check(p.purge(background))
 		_, kept, err := p.store.Creation(t.Context(), "key:admin", "create", "k")
 		if err != nil || kept != c.kept {
 			t.Errorf("after another %s the answer is kept: %v, %v", c.after, kept, err)
@@ -646,7 +646,7 @@ func TestWhatLetSomebodyInIsKeptNoLongerThanItsTime(t *testing.T) {
 		{time.Second, []int64{0, 0, 0, 0}},
 	} {
 		w.clock.advance(c.after)
-		w.check(p.purger.purge(background))
+		w.check(p.purge(background))
 		for i, table := range []string{"sessions", "sign_in_links", "consents", "connect_links"} {
 			var n int64
 			w.check(db.QueryRow("SELECT COUNT(*) FROM " + table).Scan(&n))

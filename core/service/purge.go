@@ -7,10 +7,6 @@ import (
 	"frontdesk/core/pause"
 )
 
-// purger deletes records that were kept long enough. It works in short batches with longer pauses between
-// them, so that callers are not slowed down. Every replica does this.
-type purger struct{ opts *Options }
-
 const (
 	purgeEvery     = 10 * time.Minute
 	keepDeliveries = 7 * 24 * time.Hour   // of events that were acknowledged or given up
@@ -22,11 +18,11 @@ const (
 	keepKeyless    = 24 * time.Hour       // finished calls without a key; longer than any dedupe window of use
 )
 
-// run purges until ctx ends.
-func (p *purger) run(ctx context.Context) {
+// keepPurging deletes records that were kept long enough, until ctx ends. Every replica does this.
+func (s *Services) keepPurging(ctx context.Context) {
 	for {
-		if err := p.purge(ctx); err != nil && ctx.Err() == nil {
-			p.opts.Log.WarnContext(ctx, "old records could not be purged; it will be tried again", "error", err)
+		if err := s.purge(ctx); err != nil && ctx.Err() == nil {
+			s.opts.Log.WarnContext(ctx, "old records could not be purged; it will be tried again", "error", err)
 		}
 		if pause.For(ctx, purgeEvery) != nil {
 			return
@@ -34,15 +30,16 @@ func (p *purger) run(ctx context.Context) {
 	}
 }
 
-// purge deletes everything that is due and returns free space to the disk.
-func (p *purger) purge(ctx context.Context) error {
-	now := p.opts.Now()
-	answers := now.Add(-p.opts.KeepAnswers)
+// purge deletes everything that is due and returns free space to the disk. It works in short batches with longer
+// pauses between them, so that callers are not slowed down.
+func (s *Services) purge(ctx context.Context) error {
+	now := s.opts.Now()
+	answers := now.Add(-s.opts.KeepAnswers)
 	type batch = func(ctx context.Context, most int) (int64, error)
 	before := func(purge func(context.Context, time.Time, int) (int64, error), end time.Time) batch {
 		return func(ctx context.Context, most int) (int64, error) { return purge(ctx, end, most) }
 	}
-	rows := p.opts.Store
+	rows := s.opts.Store
 	for _, each := range []batch{
 		func(ctx context.Context, most int) (int64, error) {
 			return rows.PurgeIntents(ctx, answers, now.Add(-keepKeyless), most)

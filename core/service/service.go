@@ -86,8 +86,8 @@ type Services struct {
 	Tickets  *Tickets
 	Numbers  *Numbers
 	Contacts *Contacts
+	opts     *Options
 	journal  *journal.Journal
-	purger   *purger
 }
 
 // New builds the use cases.
@@ -99,7 +99,7 @@ func New(o Options) *Services {
 	})
 	s := &Services{
 		Calendar: newCalendar(&o, j), Tickets: newTickets(&o, j), Numbers: newNumbers(&o, j),
-		Contacts: &Contacts{opts: &o, within: lookUpWithin}, journal: j, purger: &purger{opts: &o},
+		Contacts: &Contacts{opts: &o, within: lookUpWithin}, opts: &o, journal: j,
 	}
 	j.Register(s.Calendar.operations()...)
 	j.Register(s.Tickets.operations()...)
@@ -113,7 +113,7 @@ func (s *Services) Run(ctx context.Context) {
 	defer group.Wait()
 	log := s.Numbers.opts.Log
 	group.Go(func() { parallel.Lasting(ctx, log, s.Numbers.maintain) })
-	group.Go(func() { parallel.Lasting(ctx, log, s.purger.run) })
+	group.Go(func() { parallel.Lasting(ctx, log, s.keepPurging) })
 	s.journal.Run(ctx)
 }
 

@@ -230,7 +230,7 @@ func (p *process) recoverOnce() error {
 		return nil
 	}
 	p.purged = now
-	return p.purger.purge(context.Background())
+	return p.purge(context.Background())
 }
 
 // directory opens the connections to the world's accounts.
