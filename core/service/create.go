@@ -95,18 +95,8 @@ func (c *creation) carryOut(ctx context.Context) (crm.Ticket, error) {
 func (c *creation) newTicket() crm.NewTicket {
 	intent := c.run.Intent()
 	t := c.plan.newTicket()
-	t.Key, t.Since, t.Until = intent.EffectKey, intent.CreatedAt, c.latestEnd()
+	t.Key, t.Since, t.Until = intent.EffectKey, intent.CreatedAt, c.tickets.opts.latestEnd(intent, c.plan.Again)
 	return t
-}
-
-// latestEnd returns when the plan's last create has certainly ended. A create may go on for a while after its
-// caller has gone.
-func (c *creation) latestEnd() time.Time {
-	sent := c.run.Intent().CreatedAt
-	if c.plan.Again.After(sent) {
-		sent = c.plan.Again
-	}
-	return sent.Add(c.tickets.opts.Deadline + c.tickets.opts.Guard.WriteGrace())
 }
 
 // find asks the CRM for the outcome of a create. It fails with fault.NotFound if there is certainly no
@@ -143,9 +133,7 @@ func (c *creation) find(ctx context.Context) (crm.Ticket, error) {
 		}
 		return crm.Ticket{}, f
 	case c.run.HadNoEffect(f): // the lookup itself failed
-		unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, f.Detail).Because(f)
-		unknown.RetryAfter = f.RetryAfter
-		return crm.Ticket{}, unknown
+		return crm.Ticket{}, unknownAfter(f)
 	}
 	return crm.Ticket{}, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
 	"frontdesk/core/journal"
 	"frontdesk/core/store"
 	"frontdesk/core/tenant"
@@ -64,6 +65,23 @@ func resume[C, P, T any](
 		}
 		return do(ctx, client, run, plan)
 	})
+}
+
+// latestEnd returns when the request that has an intent's effect has certainly ended. again is when a resumed run sent
+// it once more, or zero. A write may go on for a while after its caller, or the process, has gone.
+func (o *Options) latestEnd(i store.Intent, again time.Time) time.Time {
+	sent := i.CreatedAt
+	if again.After(sent) {
+		sent = again
+	}
+	return sent.Add(o.Deadline + o.Guard.WriteGrace())
+}
+
+// unknownAfter returns the fault of an unknown outcome, where the look for it has failed.
+func unknownAfter(look *fault.Error) *fault.Error {
+	f := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, look.Detail).Because(look)
+	f.RetryAfter = look.RetryAfter
+	return f
 }
 
 // windowOf returns a tenant's own setting, or else the default.

@@ -46,8 +46,7 @@ func (s *Numbers) Buy(
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	// Recovery drops a purchase that was not ordered, so its order must not be on its way at that time: see
-	// purchase.latestEnd.
+	// Recovery drops a purchase that was not ordered, so its order must not be on its way at that time: see latestEnd.
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opBuy, Write: w, ConnectionID: client.connection.ID,
 		Plan:       buyPlan{AreaCode: in.AreaCode, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound},

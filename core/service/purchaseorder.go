@@ -149,10 +149,7 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 	case err == nil:
 		return b.awaitNumber(ctx, number)
 	case !isNotBought(err) && b.run.HadNoEffect(fault.From(err)): // it is the look that had none
-		f := fault.From(err)
-		unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, f.Detail).Because(f)
-		unknown.RetryAfter = f.RetryAfter
-		return number, unknown
+		return number, unknownAfter(fault.From(err))
 	case !isNotBought(err):
 		return number, err
 	case fault.From(err).Code == fault.NotFound && b.row.State == store.PurchaseChosen:
@@ -163,7 +160,7 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 
 // orderAgain orders the chosen number, which the account does not have, if a caller waits for it.
 func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Number, error) {
-	wait := b.latestEnd().Sub(b.opts.Now())
+	wait := b.opts.latestEnd(b.run.Intent(), b.plan.Again).Sub(b.opts.Now())
 	mayArrive := fault.NotKnownYet("The number is not ordered yet, but may still be.", wait)
 	switch {
 	case b.run.Unattended() && wait > 0:
@@ -191,16 +188,6 @@ func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Num
 		return number, err
 	}
 	return number, mayArrive.Because(err) // whatever it says, perhaps the earlier order itself is in the way
-}
-
-// latestEnd returns when the order of an earlier run has certainly ended. An order may go on for a while after its
-// caller, or the process, has gone.
-func (b *purchase) latestEnd() time.Time {
-	began := b.run.Intent().CreatedAt
-	if b.plan.Again.After(began) {
-		began = b.plan.Again
-	}
-	return began.Add(b.opts.Deadline + b.opts.Guard.WriteGrace())
 }
 
 // lookUpOrder asks the provider for the outcome of the order.
