@@ -31,7 +31,7 @@ type memory struct {
 	notes            Notes
 	tenantID, callID string
 	now              time.Time
-	told             map[string][]string // by kind, to be written at the end
+	told             map[string][]string // by kind, to be written at the end of learn
 }
 
 func (m memory) works() bool { return m.notes != nil && m.callID != "" }
@@ -48,17 +48,6 @@ func (m memory) recall(ctx context.Context, kind string) []string {
 }
 
 func (m memory) note(kind string, value []string) { m.told[kind] = value }
-
-// write stores the notes, all at once: a person waits for it.
-func (m memory) write(ctx context.Context) {
-	var rows []store.CallNote
-	for kind, value := range m.told {
-		rows = append(rows, m.row(kind, value))
-	}
-	if len(rows) > 0 {
-		_ = m.notes.NoteCall(ctx, rows...) // see memory
-	}
-}
 
 func (m memory) row(kind string, value []string) store.CallNote {
 	return store.CallNote{TenantID: m.tenantID, Call: digest(m.callID), Kind: kind, Value: value, NotedAt: m.now}
@@ -284,13 +273,32 @@ func setOf(list string) map[string]bool {
 	return all
 }
 
+// learn notes what a call of a tool told and changed, and after which change.
+func (m memory) learn(ctx context.Context, t api.Tool, arguments []byte, after string, r Result) {
+	if !m.works() {
+		return
+	}
+	m.keep(ctx, r)
+	m.held(ctx, t, arguments, r)
+	if r.OK && t.Destructive {
+		m.undid(ctx, t, arguments)
+	}
+	if r.OK && t.Writes {
+		m.made(t, arguments, after, r)
+	}
+	var rows []store.CallNote
+	for kind, value := range m.told {
+		rows = append(rows, m.row(kind, value))
+	}
+	if len(rows) > 0 { // all at once: a person waits for it
+		_ = m.notes.NoteCall(ctx, rows...) // see memory
+	}
+}
+
 // keep notes what a result tells. A repeat must mean what the first call meant, so a cancelled meeting stays
 // noted, and a refusal that tells of other slots leaves none to choose from by words. A hold is no longer what is
 // booked where nothing is said once other slots are told: a caller may have asked for them to take one instead.
 func (m memory) keep(ctx context.Context, r Result) {
-	if !m.works() {
-		return
-	}
 	if _, others := r.Answer["nearest_slots"]; others {
 		m.note(notedSlots, nil)
 		m.unchoose(ctx)
@@ -354,17 +362,17 @@ func (m memory) unchoose(ctx context.Context) {
 	}
 }
 
-// key returns the idempotency key of a change, or "" outside a call, which change it came after, and its arguments,
-// of which raw are those before any word of theirs was resolved. Within a call, equal changes are one, whether the
-// platform repeats the call of the tool or the model asks again. After a change that undoes what it made, such as a
-// cancellation, an equal change is another: somebody may cancel a meeting and book it again. A platform that repeats a
-// call of a tool, by its id, gets the answer of that call even then: its words mean what they meant the first time,
-// though the second slot is another by now. After a hold has ended, an equal one is another, too: the slot may be
-// somebody else's by now, so that it must not be promised again.
+// key returns the idempotency key of a change, or "" for a read or outside a call, which change it came after, and
+// its arguments, of which raw are those before any word of theirs was resolved. Within a call, equal changes are
+// one, whether the platform repeats the call of the tool or the model asks again. After a change that undoes what it
+// made, such as a cancellation, an equal change is another: somebody may cancel a meeting and book it again. A
+// platform that repeats a call of a tool, by its id, gets the answer of that call even then: its words mean what
+// they meant the first time, though the second slot is another by now. After a hold has ended, an equal one is
+// another, too: the slot may be somebody else's by now, so that it must not be promised again.
 func (m memory) key(
 	ctx context.Context, t api.Tool, raw, arguments []byte, toolCallID string,
 ) (key, after string, meant []byte) {
-	if m.callID == "" {
+	if m.callID == "" || !t.Writes {
 		return "", "", arguments
 	}
 	change := changeOf(t, arguments)
@@ -444,48 +452,46 @@ func (m memory) isUndone(ctx context.Context, what string) bool {
 
 // undid notes that a change undid others, and of which meeting.
 func (m memory) undid(ctx context.Context, t api.Tool, arguments []byte) {
-	if !m.works() {
-		return
-	}
-	var asked struct {
-		Meeting string `json:"meeting_reference"`
-	}
-	_ = json.Unmarshal(arguments, &asked) // the interface has read them
 	change := changeOf(t, arguments)
 	before := m.since(ctx, t, change)
 	m.note(notedChange, []string{digest(before, change), change, before})
-	m.note(notedUndone+asked.Meeting, []string{change})
+	m.note(notedUndone+namedIn(arguments).Meeting, []string{change})
 }
 
 // made notes which meeting or hold a change made, so that a change of another one is no reason to make it again, and
 // which meeting a hold became.
 func (m memory) made(t api.Tool, arguments []byte, after string, r Result) {
 	what := cmp.Or(textOf(r.Answer["meeting_reference"]), textOf(r.Answer["hold_id"]))
-	if !m.works() || what == "" {
+	if what == "" {
 		return
 	}
 	if !t.Destructive {
 		m.note(notedMade+changeOf(t, arguments), []string{after, what})
 	}
-	var asked struct {
-		Slot string `json:"slot_id"`
-		Hold string `json:"hold_id"`
-	}
-	_ = json.Unmarshal(arguments, &asked) // the interface has read them
-	if offered := cmp.Or(asked.Hold, asked.Slot); offered != "" && t.Name != toolHold {
+	if offered := namedIn(arguments).offered(); offered != "" && t.Name != toolHold {
 		m.note(notedBooked+offered, []string{what, changeOf(t, arguments)})
 	}
 }
 
+// named are the references in arguments, or in a part of an answer.
+type named struct {
+	Slot    string `json:"slot_id"`
+	Hold    string `json:"hold_id"`
+	Meeting string `json:"meeting_reference"`
+}
+
+func namedIn(object []byte) (n named) {
+	_ = json.Unmarshal(object, &n) // the interface has read it, or written it
+	return n
+}
+
+// offered returns the hold, or else the slot.
+func (n named) offered() string { return cmp.Or(n.Hold, n.Slot) }
+
 // own returns the refusal of a slot that is taken. If the call has booked it itself, or moved a meeting there, as when
 // a model corrects the title, the refusal says so: another slot in its place would be a second meeting.
 func (m memory) own(ctx context.Context, arguments []byte, words words, refusal Result) Result {
-	var asked struct {
-		Slot string `json:"slot_id"`
-		Hold string `json:"hold_id"`
-	}
-	_ = json.Unmarshal(arguments, &asked) // the interface has read them
-	meeting := m.recall(ctx, notedBooked+cmp.Or(asked.Hold, asked.Slot))
+	meeting := m.recall(ctx, notedBooked+namedIn(arguments).offered())
 	if len(meeting) == 0 {
 		return refusal
 	}
@@ -522,7 +528,7 @@ func (m memory) ended(latest []string) string {
 // held notes until when a result holds a slot, and by which hold. A repeat may be answered with an earlier hold, which
 // is not noted.
 func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result) {
-	if !m.works() || t.Name != toolHold {
+	if t.Name != toolHold {
 		return
 	}
 	told := textOf(r.Answer["held_until"])
@@ -538,11 +544,7 @@ func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result
 		}
 	}
 	m.note(kind, []string{told, m.ended(latest)})
-	var slot struct {
-		ID string `json:"slot_id"`
-	}
-	_ = json.Unmarshal(r.Answer["slot"], &slot) // an object, by the interface's own declaration
-	m.note(notedHeld+slot.ID, []string{textOf(r.Answer["hold_id"])})
+	m.note(notedHeld+namedIn(r.Answer["slot"]).Slot, []string{textOf(r.Answer["hold_id"])})
 }
 
 // changeOf names what a change asks for. Equal changes have one name, also where a model says null or nothing of what

@@ -91,30 +91,13 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	spoken := languageOf(c.Header)
-	words := wordsIn(spoken)
+	words := wordsIn(languageOf(c.Header))
 	if r.Within <= 0 {
 		return Result{Said: words.late}, nil
 	}
-	for _, id := range []*string{&c.CallID, &c.ToolCallID} {
-		if isPlaceholder(*id) {
-			*id = ""
-		}
-	}
-	body := bytes.TrimSpace(c.Arguments)
-	if string(body) == "null" { // how some clients say that there are no arguments
-		body = nil
-	}
+	c.CallID, c.ToolCallID = realID(c.CallID), realID(c.ToolCallID)
 	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now(), map[string][]string{}}
-	raw := body
-	if !repeats(body) {
-		body = withoutNull(body)
-		if c.Tool.CallerNumber != "" {
-			body = withNumber(body, c.Tool.CallerNumber, c.Caller)
-		}
-		raw = body
-		body = remembered.resolve(ctx, c.Tool, body)
-	}
+	raw, body := remembered.argumentsOf(ctx, c)
 	running := ctx
 	if c.Tool.Writes { // it goes on if the client gives up: what was begun is ended, and an equal call gets its answer
 		running = context.WithoutCancel(ctx)
@@ -123,23 +106,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	calling, answered := parallel.New(), make(chan struct{})
 	calling.Go(func() error {
 		defer close(answered)
-		var key, after string
-		if c.Tool.Writes {
-			key, after, body = remembered.key(running, c.Tool, raw, body, c.ToolCallID)
-		}
-		result = resultOf(r.call(running, c, body, key), c.Tool, words, speech.In(spoken))
-		if textOf(result.Answer["reason"]) == fault.ReasonSlotTaken {
-			result = remembered.own(running, body, words, result)
-		}
-		remembered.keep(running, result)
-		remembered.held(running, c.Tool, body, result)
-		if result.OK && c.Tool.Destructive {
-			remembered.undid(running, c.Tool, body)
-		}
-		if result.OK && c.Tool.Writes {
-			remembered.made(c.Tool, body, after, result)
-		}
-		remembered.write(running)
+		result = r.operate(running, c, remembered, raw, body)
 		return nil
 	})
 	late := time.NewTimer(r.Within)
@@ -158,13 +125,44 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	}
 }
 
-// isPlaceholder reports whether an id is what stands in its place in a definition, such as CALL_ID or {{call.id}}, or
-// what some platforms send where they have none. By it, all telephone calls would be one, so that whoever calls would
-// change what another caller was told of, and all calls of a tool repeats of the first.
-func isPlaceholder(id string) bool {
-	id = strings.ToLower(strings.TrimSpace(id))
-	return slices.Contains([]string{"call_id", "null", "undefined", "none", "unknown"}, id) ||
-		strings.HasPrefix(id, "{") && strings.HasSuffix(id, "}") && !strings.ContainsAny(id, "0123456789")
+// argumentsOf returns a call's arguments as the interface gets them, and raw, before any word of theirs was resolved.
+func (m memory) argumentsOf(ctx context.Context, c Call) (raw, body []byte) {
+	raw = bytes.TrimSpace(c.Arguments)
+	if string(raw) == "null" { // how some clients say that there are no arguments
+		raw = nil
+	}
+	if repeats(raw) {
+		return raw, raw
+	}
+	raw = withoutNull(raw)
+	if c.Tool.CallerNumber != "" {
+		raw = withNumber(raw, c.Tool.CallerNumber, c.Caller)
+	}
+	return raw, m.resolve(ctx, c.Tool, raw)
+}
+
+// operate calls the operation of a tool, and notes what that told and changed.
+func (r Runner) operate(ctx context.Context, c Call, remembered memory, raw, body []byte) Result {
+	key, after, body := remembered.key(ctx, c.Tool, raw, body, c.ToolCallID)
+	spoken := languageOf(c.Header)
+	result := resultOf(r.call(ctx, c, body, key), c.Tool, wordsIn(spoken), speech.In(spoken))
+	if textOf(result.Answer["reason"]) == fault.ReasonSlotTaken {
+		result = remembered.own(ctx, body, wordsIn(spoken), result)
+	}
+	remembered.learn(ctx, c.Tool, body, after, result)
+	return result
+}
+
+// realID returns an id, or "" for what stands in its place in a definition, such as CALL_ID or {{call.id}}, or what
+// some platforms send where they have none. By it, all telephone calls would be one, so that whoever calls would change
+// what another caller was told of, and all calls of a tool repeats of the first.
+func realID(id string) string {
+	plain := strings.ToLower(strings.TrimSpace(id))
+	if slices.Contains([]string{"call_id", "null", "undefined", "none", "unknown"}, plain) ||
+		strings.HasPrefix(plain, "{") && strings.HasSuffix(plain, "}") && !strings.ContainsAny(plain, "0123456789") {
+		return ""
+	}
+	return id
 }
 
 // languageOf returns the language in which whoever sent a request is spoken to.
