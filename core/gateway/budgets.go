@@ -8,8 +8,8 @@ import (
 
 // openBudgets creates the budgets and reports whether replicas share them: on PostgreSQL. A SQLite file has
 // one gateway, which asks nobody.
-func (g *Gateway) openBudgets(process string) (shared bool) {
-	o := budget.Options{Replica: process, Log: g.log}
+func (g *Gateway) openBudgets() (shared bool) {
+	o := budget.Options{Replica: g.process, Log: g.log}
 	if shared = !g.store.TracksProcesses(); shared {
 		o.Ledger = g.store
 	}

@@ -120,7 +120,9 @@ type Gateway struct {
 // service if one encrypts the key set. It changes nothing, except that it creates the data directory and a key
 // set if they are missing.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
-	g := &Gateway{config: cfg, now: o.clock(), openKey: o.OpenKey, volumeOf: volumeOf, outside: outsideClient()}
+	g := &Gateway{
+		config: cfg, now: o.clock(), process: owner(), openKey: o.OpenKey, volumeOf: volumeOf, outside: outsideClient(),
+	}
 	defer func() {
 		if err != nil {
 			g.Close()
@@ -135,10 +137,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		return nil, err
 	}
 	g.metrics = metrics.New(metrics.Build{Version: Version(), Revision: revision()})
-	process := owner()
 	if g.traces, err = tracing.Open(ctx, tracing.Options{
 		Endpoint: cfg.Telemetry.OTLP.Endpoint, SamplePercent: cfg.Telemetry.OTLP.SamplePercent,
-		Version: Version(), Instance: process, Log: g.log, Metrics: g.metrics,
+		Version: Version(), Instance: g.process, Log: g.log, Metrics: g.metrics,
 	}); err != nil {
 		return nil, err
 	}
@@ -170,14 +171,13 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		AllowTenantNetworks: allowed, UserAgent: "frontdesk/" + Version(), Metrics: g.metrics, Log: g.log,
 	})
 	g.health = webhook.NewHealth(g.store, g.log)
-	g.process = process
-	shared := g.openBudgets(process)
-	g.guard = guard.New(guardOptions(cfg, g, shared))
-	g.openTenants(process)
-	g.openWebhooks(process, len(allowed) > 0)
+	shared := g.openBudgets()
+	g.guard = guard.New(g.guardOptions(shared))
+	g.openTenants()
+	g.openWebhooks(len(allowed) > 0)
 	g.services = service.New(service.Options{
 		Store: g.store, Drivers: g.drivers, Connections: g.connections, Callers: g.callers, Guard: g.guard,
-		Log: g.log, Now: g.now, Owner: process, KeepAnswers: cfg.Idempotency.Keep,
+		Log: g.log, Now: g.now, Owner: g.process, KeepAnswers: cfg.Idempotency.Keep,
 		DedupeWindow: cfg.Idempotency.DedupeWindow, TicketDedupeWindow: cfg.Idempotency.TicketDedupeWindow,
 		Deadline: cfg.Resilience.Deadline, Metrics: g.metrics, Audit: g.audit,
 	})

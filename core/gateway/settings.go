@@ -11,10 +11,10 @@ import (
 )
 
 // guardOptions returns the guard's options from the configuration.
-func guardOptions(cfg config.Config, g *Gateway, replicas bool) guard.Options {
-	r := cfg.Resilience
+func (g *Gateway) guardOptions(shared bool) guard.Options {
+	r := g.config.Resilience
 	var permits guard.Permits
-	if replicas {
+	if shared {
 		permits = sharedPermits{g.budgets}
 	}
 	return guard.Options{

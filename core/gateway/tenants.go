@@ -18,7 +18,7 @@ import (
 
 // openTenants creates the directories of tenants, connections, keys and links, and what they need. Each
 // change through them clears the cache of callers.
-func (g *Gateway) openTenants(process string) {
+func (g *Gateway) openTenants() {
 	g.providers = connection.Providers{Registry: g.registry, Operators: operators(g.config), Pool: g.pool,
 		Budgets: g.budgets}
 	g.callers = apikey.NewCallers(apikey.CallerOptions{
@@ -26,7 +26,7 @@ func (g *Gateway) openTenants(process string) {
 	})
 	changed := g.callers.Forget
 	g.tokens = oauth.NewTokenSource(oauth.Options{
-		Store: g.store, Vault: g.vault, Credentials: g.providers.TokenCredentials(g.store, g.vault), Owner: process,
+		Store: g.store, Vault: g.vault, Credentials: g.providers.TokenCredentials(g.store, g.vault), Owner: g.process,
 		Now: g.now, Log: g.log, Metrics: g.metrics, Changed: func(string) { changed() },
 	})
 	g.drivers = connection.NewDrivers(connection.DriverOptions{
