@@ -12,6 +12,7 @@ import (
 	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
 )
 
 // Finding is the result of one check of the doctor.
@@ -136,16 +137,11 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 	if tenantName == "" {
 		findings = append(findings, of(CheckBreakers, g.examineBreakers(ctx)...)...)
 	}
-	tenants, err := g.tenants.List(ctx)
+	tenants, err := g.tenantsNamed(ctx, tenantName)
 	if err != nil {
 		return findings, err
 	}
-	found := tenantName == ""
 	for _, t := range tenants {
-		if tenantName != "" && t.Name != tenantName {
-			continue
-		}
-		found = true
 		connections, err := g.connections.List(ctx, t.Name)
 		if err != nil {
 			return findings, err
@@ -159,10 +155,16 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 			}
 		}
 	}
-	if !found {
-		return findings, fault.Newf(fault.NotFound, "TENANT_NOT_FOUND", "There is no tenant %q.", tenantName)
-	}
 	return findings, nil
+}
+
+// tenantsNamed returns the tenant with a name, or all tenants for "".
+func (g *Gateway) tenantsNamed(ctx context.Context, name string) ([]tenant.Tenant, error) {
+	if name == "" {
+		return g.tenants.List(ctx)
+	}
+	only, err := tenant.ByName(ctx, g.store, name)
+	return []tenant.Tenant{only}, err
 }
 
 // Unusable returns the findings about a configuration that cannot be read, or a gateway that cannot be
