@@ -176,7 +176,7 @@ func (c calendarClient) holdsOf(ctx context.Context, eventID string, o offered) 
 	if eventID == "" {
 		return nil, nil
 	}
-	near := o.around().around(spanOfOffer(o))
+	near := o.around().widen(spanOfOffer(o))
 	rows, err := c.opts.Store.HoldsWithin(ctx, c.connection.ID, near.From, near.To, c.opts.Now())
 	for _, h := range rows {
 		if h.EventID == eventID || h.Moves == eventID {

@@ -49,8 +49,8 @@ type buffer struct {
 	After  time.Duration `json:"after,omitempty"`
 }
 
-// around returns the span with its buffer.
-func (b buffer) around(s calendar.Span) calendar.Span {
+// widen returns the span with its buffer.
+func (b buffer) widen(s calendar.Span) calendar.Span {
 	return calendar.Span{From: s.From.Add(-b.Before), To: s.To.Add(b.After)}
 }
 
@@ -109,11 +109,7 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 			return h, nil
 		}
 	}
-	busy, err := c.isBusy(ctx, calendars, want)
-	if err == nil && busy {
-		err = slotTaken()
-	}
-	if err != nil {
+	if err := c.checkFree(ctx, calendars, want); err != nil {
 		h.release(ctx)
 		return nil, err
 	}
@@ -154,10 +150,7 @@ func (c calendarClient) look(ctx context.Context, want slot, effectKey string) (
 		return nil, nil, err
 	}
 	began := c.opts.Now()
-	busy, err := c.isBusy(ctx, calendars, want)
-	if err == nil && busy {
-		err = slotTaken()
-	}
+	err = c.checkFree(ctx, calendars, want)
 	if err != nil || c.opts.Now().Sub(began) > lookCounts {
 		return nil, nil, err
 	}
@@ -186,9 +179,10 @@ func (c calendarClient) resolveCalendars(ctx context.Context, ids []string) ([]s
 	return ids, err
 }
 
-// isBusy asks the provider whether anything lies in the slot or what must be free around it.
-func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slot) (bool, error) {
-	span := want.around.around(want.span)
+// checkFree asks the provider what lies in the slot or what must be free around it, and fails with SLOT_TAKEN if
+// anything does.
+func (c calendarClient) checkFree(ctx context.Context, calendars []string, want slot) error {
+	span := want.around.widen(want.span)
 	everyEventCounts := want.except == "" && want.isOwn == nil && !want.tentativeIsFree
 	if asker, can := c.driver.(calendar.FreeBusyer); can && everyEventCounts {
 		op := read("free-busy")
@@ -199,16 +193,21 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 			}
 			return list, err
 		})
-		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlaps(b.Span, span) }), err
+		isInWay := func(b calendar.Busy) bool { return overlaps(b.Span, span) }
+		if err != nil || !slices.ContainsFunc(list, isInWay) {
+			return err
+		}
+		return slotTaken()
 	}
 	events, err := c.readEvents(ctx, calendars, span, "")
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(events, func(e calendar.Event) bool {
+	isInWay := func(e calendar.Event) bool {
 		isOwn := isOf(e, want.except) || want.isOwn != nil && want.isOwn(e)
 		return c.takesTime(e, want.tentativeIsFree) && !isOwn && overlaps(spanOf(e), span)
-	}), nil
+	}
+	if err != nil || !slices.ContainsFunc(events, isInWay) {
+		return err
+	}
+	return slotTaken()
 }
 
 // isOf reports whether an event has the id, or is an instance of the series that has it.
