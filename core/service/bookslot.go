@@ -151,7 +151,7 @@ func answerOf[T any](record T, replayed bool) (Answer[T], error) {
 	return Answer[T]{Record: record, Body: body, Replayed: replayed}, err
 }
 
-// named returns a list with the id, or none for the default calendar.
+// named returns a list with the id, or none for "", such as the default calendar.
 func named(id string) []string {
 	if id == "" {
 		return nil

@@ -112,13 +112,7 @@ func oneOfEach(found []calendar.Event) []calendar.Event {
 // meetingWindow returns the requested window. It defaults to sixty days from now.
 func (s *Calendar) meetingWindow(in FindMeetings, zone *time.Location) (calendar.Span, error) {
 	w := windowOfInput(in.Start, in.End, zone, s.opts.Now(), defaultMeetingDays)
-	switch {
-	case !w.To.After(w.From):
-		return w, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
-	case isLonger(w.From.In(zone), w.To, longestMeetingDays):
-		return w, fault.InvalidField("end", "must be at most 366 days after start.")
-	}
-	return w, nil
+	return w, checkWindow(w, zone, longestMeetingDays)
 }
 
 // foundMeetings are meetings with a caller.
@@ -147,11 +141,7 @@ func (m foundMeetings) lasting(found []calendar.Event, all []calendar.Calendar) 
 func (c calendarClient) meetingsWith(
 	ctx context.Context, in FindMeetings, window calendar.Span,
 ) (all foundMeetings, err error) {
-	var email []string
-	if in.Email != "" {
-		email = []string{in.Email}
-	}
-	people, err := c.digests(ctx, email, in.Phone)
+	people, err := c.digests(ctx, named(in.Email), in.Phone)
 	if err != nil || len(people) == 0 {
 		return all, err
 	}

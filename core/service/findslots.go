@@ -190,16 +190,11 @@ func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Que
 	}
 	window := windowOfInput(in.Start, in.End, q.Zone, q.Now, defaultSlotDays)
 	q.From, q.To = window.From, window.To
-	switch {
-	case !q.To.After(q.From):
-		return q, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
-	case isLonger(q.From.In(q.Zone), q.To, longestSlotDays):
-		return q, fault.InvalidField("end", "must be at most 60 days after start.")
-	case !q.To.After(q.Now):
-		return q, fault.InvalidField("end", fmt.Sprintf("has passed: it is now %s.",
+	if err = checkWindow(window, q.Zone, longestSlotDays); err == nil && !q.To.After(q.Now) {
+		err = fault.InvalidField("end", fmt.Sprintf("has passed: it is now %s.",
 			q.Now.In(q.Zone).Format("Monday, 2006-01-02T15:04:05-07:00")))
 	}
-	return q, nil
+	return q, err
 }
 
 // rules returns the rules of the connection, or else of the tenant.

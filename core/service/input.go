@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
 	"frontdesk/core/normalize"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/slots"
@@ -223,8 +224,14 @@ func windowOfInput(
 	return w
 }
 
-// isLonger reports whether a window is longer than so many days: by the hours of usual ones, and by the calendar of its
-// start's zone as well, in which the day on which clocks are turned back has an hour more.
-func isLonger(from, to time.Time, days int) bool {
-	return to.Sub(from) > time.Duration(days)*24*time.Hour && to.After(from.AddDate(0, 0, days))
+// checkWindow returns an error for a window without a length, or one of more than so many days: by the hours of usual
+// ones, and by the calendar of the zone as well, in which the day on which clocks are turned back has an hour more.
+func checkWindow(w calendar.Span, zone *time.Location, days int) error {
+	switch {
+	case !w.To.After(w.From):
+		return fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
+	case w.To.Sub(w.From) > time.Duration(days)*24*time.Hour && w.To.After(w.From.In(zone).AddDate(0, 0, days)):
+		return fault.InvalidField("end", fmt.Sprintf("must be at most %d days after start.", days))
+	}
+	return nil
 }
