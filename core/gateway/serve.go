@@ -110,7 +110,7 @@ func (g *Gateway) prepare(ctx context.Context) error {
 	if _, err := g.store.Digest(ctx, ""); err != nil { // load the key now, so that no call waits for it
 		return err
 	}
-	ahead, err := g.services.Synchronise(ctx)
+	ahead, err := g.services.SyncClock(ctx)
 	if err == nil && ahead.Abs() > mostSkew {
 		g.log.WarnContext(ctx, "the clock of this machine differs from the database's; run a time service on both",
 			"ahead", ahead.Round(time.Millisecond).String())

@@ -544,7 +544,7 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	w.check(err)
 	var lines []string
 	for _, r := range rows {
-		if r.Action != opReturn && r.Action != opChange { // their runs record these
+		if r.Action != opReleaseNumber && r.Action != opChange { // their runs record these
 			lines = append(lines, r.Actor+" "+r.Action+" "+r.Subject)
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Calendar) operations() []journal.Operation {
 		{Name: opUpdate, Resume: resume(s.opts, s.open, s.update), Idempotent: true, Supersede: inOrder},
 		{Name: opCancel, Resume: resume(s.opts, s.open, s.cancel), Idempotent: true},
 		{Name: opHold, Resume: resume(s.opts, s.open, s.hold), Idempotent: true},
-		{Name: opUnhold, Resume: resume(s.opts, s.open, s.releaseHold), Idempotent: true},
+		{Name: opReleaseHold, Resume: resume(s.opts, s.open, s.releaseHold), Idempotent: true},
 	}
 }
 

@@ -85,7 +85,7 @@ func (d *drill) effects(r *request) (n int) {
 func (d *drill) call() {
 	operations := []string{
 		opBook, opBook, opBook, opCreate, opCreate, opCreate, opBuy, opBuy, opUpdate, opUpdate, opCancel, opCancel,
-		opChange, opChange, opReturn,
+		opChange, opChange, opReleaseNumber,
 	}
 	r := &request{tenant: d.dice.IntN(2), operation: operations[d.dice.IntN(len(operations))]}
 	keyless := (r.operation == opBook || r.operation == opCreate) && d.chance(3)
@@ -130,7 +130,7 @@ func (d *drill) aim(r *request) bool {
 			return false
 		}
 		r.event = ids[d.dice.IntN(len(ids))]
-	case opChange, opReturn:
+	case opChange, opReleaseNumber:
 		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(d.lines)),
 			func(id int64) bool { return d.lines[id].tenant != r.tenant || d.lines[id].state != sure })
 		if len(ids) == 0 {
@@ -306,7 +306,7 @@ func (d *drill) blur(r *request) {
 		}
 	case opChange:
 		d.lines[r.number].name = ""
-	case opReturn:
+	case opReleaseNumber:
 		if l := d.lines[r.number]; l.state == sure {
 			l.state = unsure
 		}
@@ -334,7 +334,7 @@ func (d *drill) answered(r *request, body, made string, replayed bool) {
 		if !replayed {
 			d.lines[r.number].name = r.label
 		}
-	case opReturn:
+	case opReleaseNumber:
 		d.lines[r.number].state = untold
 	}
 	if n := d.effects(r); (r.operation == opBook || r.operation == opCreate) && n == 0 {
@@ -392,7 +392,7 @@ func (d *drill) excused(r *request, f *fault.Error) bool {
 		return r.again && f.Reason == fault.ReasonSlotTaken
 	case opUpdate, opCancel:
 		return d.meets[r.event].state != sure && f.Code == fault.NotFound
-	case opChange, opReturn:
+	case opChange, opReleaseNumber:
 		return d.lines[r.number].state != sure && f.Code == fault.NotFound
 	}
 	return false

@@ -290,8 +290,8 @@ func (s *Calendar) hold(
 	}, nil
 }
 
-// unholdPlan is a hold to release.
-type unholdPlan struct {
+// releaseHoldPlan is a hold to release.
+type releaseHoldPlan struct {
 	HoldID string `json:"hold_id"`
 }
 
@@ -304,13 +304,13 @@ func (s *Calendar) ReleaseHold(
 		return Answer[record.ReleaseAnswer]{}, err
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opUnhold, Write: w, ConnectionID: client.connection.ID,
-		Plan: unholdPlan{holdID}, Repeatable: true,
+		Caller: callerOf(c), Operation: opReleaseHold, Write: w, ConnectionID: client.connection.ID,
+		Plan: releaseHoldPlan{holdID}, Repeatable: true,
 	}, with(client, s.releaseHold))
 }
 
 func (s *Calendar) releaseHold(
-	ctx context.Context, client calendarClient, run *journal.Run, plan unholdPlan,
+	ctx context.Context, client calendarClient, run *journal.Run, plan releaseHoldPlan,
 ) (journal.Result[record.ReleaseAnswer], error) {
 	var none journal.Result[record.ReleaseAnswer]
 	run.RuleOutEffect()

@@ -51,7 +51,7 @@ func (s *Numbers) operations() []journal.Operation {
 			Name: opChange, Resume: resume(s.opts, s.open, s.applyChange), Idempotent: true,
 			Supersede: s.rewriteNumber,
 		},
-		{Name: opReturn, Resume: resume(s.opts, s.open, s.release), Idempotent: true},
+		{Name: opReleaseNumber, Resume: resume(s.opts, s.open, s.release), Idempotent: true},
 	}
 }
 

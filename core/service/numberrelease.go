@@ -30,7 +30,7 @@ func (s *Numbers) Release(ctx context.Context, c apikey.Caller, w Write, id int6
 		return Answer[struct{}]{}, err
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opReturn, Write: w, ConnectionID: client.connection.ID,
+		Caller: callerOf(c), Operation: opReleaseNumber, Write: w, ConnectionID: client.connection.ID,
 		Plan: releasePlan{ID: id}, Repeatable: true,
 	}, with(client, s.release))
 }
@@ -84,7 +84,7 @@ func (s *Numbers) release(
 
 // releaseAtProvider releases a number at the provider, if it is still there.
 func (c telephonyClient) releaseAtProvider(ctx context.Context, ref string) error {
-	op := guard.Op{Name: opReturn, Repeatable: true}
+	op := guard.Op{Name: opReleaseNumber, Repeatable: true}
 	_, err := ask(ctx, c.endpoint, op, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, c.driver.Release(ctx, ref)
 	})

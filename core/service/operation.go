@@ -13,15 +13,15 @@ import (
 
 // Names of the mutating operations in intents, logs and metrics.
 const (
-	opBook   = "book-meeting"
-	opUpdate = "update-meeting"
-	opCancel = "cancel-meeting"
-	opHold   = "hold-slot"
-	opUnhold = "release-hold"
-	opCreate = "create-ticket"
-	opBuy    = store.PurchaseOperation
-	opChange = "update-phone-number"
-	opReturn = "release-phone-number"
+	opBook          = "book-meeting"
+	opUpdate        = "update-meeting"
+	opCancel        = "cancel-meeting"
+	opHold          = "hold-slot"
+	opReleaseHold   = "release-hold"
+	opCreate        = "create-ticket"
+	opBuy           = store.PurchaseOperation
+	opChange        = "update-phone-number"
+	opReleaseNumber = "release-phone-number"
 )
 
 // Write holds what every mutating call has besides its input.

@@ -217,7 +217,7 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 // yet. It does so itself, and nobody is to be told that the number is gone.
 func (o *Options) isBeingReleased(ctx context.Context, row store.Number) (bool, error) {
 	open, err := o.Store.OpenIntents(ctx, store.Intent{
-		TenantID: row.TenantID, ConnectionID: row.ConnectionID, Operation: opReturn,
+		TenantID: row.TenantID, ConnectionID: row.ConnectionID, Operation: opReleaseNumber,
 	})
 	return slices.ContainsFunc(open, func(i store.Intent) bool {
 		var plan releasePlan

@@ -124,8 +124,8 @@ func (s *Services) Close() {
 	s.journal.Close()
 }
 
-// Synchronise sets the lease clock from the database's clock. It returns how far the machine's clock is ahead
+// SyncClock sets the lease clock from the database's clock. It returns how far the machine's clock is ahead
 // of the database's clock.
-func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err error) {
+func (s *Services) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
 	return s.journal.SyncClock(ctx)
 }
