@@ -108,7 +108,7 @@ func FuzzHTMLToText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		text := HTMLToText(source)
+		text := htmlToText(source)
 		if !utf8.ValidString(text) {
 			t.Errorf("%q is not UTF-8", text)
 		}
@@ -136,7 +136,7 @@ func FuzzSnippet(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most %= 300
-		got := Snippet(text, most)
+		got := snippet(text, most)
 		if n := utf8.RuneCountInString(got); n > max(most, 0) {
 			t.Fatalf("%q has %d characters, at most %d are allowed", got, n, most)
 		}

@@ -14,12 +14,12 @@ import (
 // would write more.
 const deepestIndent = 6
 
-// HTMLToText returns the text that a person reads in an HTML source: paragraphs with an empty line between
+// htmlToText returns the text that a person reads in an HTML source: paragraphs with an empty line between
 // them, lists with their bullets and numbers, the rows of a table as lines, an image's alternative text, and
 // the text of links. Scripts, styles and everything else that is not shown are dropped. The work and the
 // output grow linearly with the input, however the input nests or breaks off: tokens are read once, and no
 // tree is built.
-func HTMLToText(source string) string {
+func htmlToText(source string) string {
 	w := textWriter{}
 	tokens := html.NewTokenizer(strings.NewReader(source))
 	for {

@@ -69,7 +69,7 @@ func TestHTMLToText(t *testing.T) {
 		"end tags that end nothing": {"</script></p></pre>a</svg>", "a"},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			if got := HTMLToText(c.html); got != c.want {
+			if got := htmlToText(c.html); got != c.want {
 				t.Errorf("%s\nis   %q\nwant %q", c.html, got, c.want)
 			}
 		})
@@ -99,7 +99,7 @@ func TestHostileHTML(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			source := strings.Repeat(part, (1<<18)/len(part))
-			if got := HTMLToText(source); len(got) > 4*len(source) {
+			if got := htmlToText(source); len(got) > 4*len(source) {
 				t.Errorf("%d bytes became %d", len(source), len(got))
 			}
 		})

@@ -11,11 +11,11 @@ import (
 // ellipsis replaces the part of a text that a snippet leaves out.
 const ellipsis = "…"
 
-// Snippet returns the beginning of a text, without surrounding white space, in at most the given number of
+// snippet returns the beginning of a text, without surrounding white space, in at most the given number of
 // characters, including the ellipsis of a shortened text. Characters are counted as code points, as JSON
 // Schema's maxLength counts them. A text is cut only between grapheme clusters (Unicode Standard Annex 29),
 // so that no emoji and no accented letter is split.
-func Snippet(text string, most int) string {
+func snippet(text string, most int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= most || utf8.RuneCountInString(text) <= most {
 		return text

@@ -37,7 +37,7 @@ func TestSnippet(t *testing.T) {
 		"nothing but white space":           {strings.Repeat(" ", 500), 280, ""},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			got := Snippet(c.text, c.most)
+			got := snippet(c.text, c.most)
 			if got != c.want {
 				t.Errorf("%q in %d is %q, want %q", c.text, c.most, got, c.want)
 			}
@@ -46,7 +46,7 @@ func TestSnippet(t *testing.T) {
 			}
 		})
 	}
-	if got := Snippet(strings.Repeat("x", 281), 280); got != strings.Repeat("x", 279)+"…" {
+	if got := snippet(strings.Repeat("x", 281), 280); got != strings.Repeat("x", 279)+"…" {
 		t.Errorf("281 characters in 280 are %q", got)
 	}
 }

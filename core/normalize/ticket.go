@@ -30,7 +30,7 @@ func Ticket(t crm.Ticket) record.Ticket {
 		ClosedAt:     ticketTime(t.ClosedAt),
 		ResolvedAt:   ticketTime(t.ResolvedAt),
 		UpdatedAt:    ticketTime(t.UpdatedAt),
-		LastComment:  Snippet(plainText(t.LastComment), longestComment),
+		LastComment:  snippet(plainText(t.LastComment), longestComment),
 	}
 }
 
@@ -43,7 +43,7 @@ func ticketTime(t time.Time) string {
 
 func plainText(t crm.Text) string {
 	if t.HTML {
-		return HTMLToText(t.Body)
+		return htmlToText(t.Body)
 	}
 	return strings.TrimSpace(tidy(t.Body))
 }

@@ -6,28 +6,19 @@ import (
 	"time"
 )
 
-// Part is a part of the day.
-type Part int
+const partsOfDay = 4
 
-// The parts of the day.
-const (
-	Morning   Part = iota // before 11:00
-	Midday                // before 14:00
-	Afternoon             // before 17:00
-	Evening
-)
-
-// PartOf returns the part of the day at the time's own clock.
-func PartOf(t time.Time) Part {
+// partOf returns the part of the day at the time's own clock: morning, midday, afternoon or evening.
+func partOf(t time.Time) int {
 	switch hour := t.Hour(); {
 	case hour < 11:
-		return Morning
+		return 0
 	case hour < 14:
-		return Midday
+		return 1
 	case hour < 17:
-		return Afternoon
+		return 2
 	}
-	return Evening
+	return partsOfDay - 1
 }
 
 // Choice says how few slots are wanted.
@@ -53,14 +44,14 @@ func Choose(all []Slot, c Choice) []Slot {
 		if date := dateOf(local); len(days) == 0 || days[len(days)-1] != date {
 			days = append(days, date)
 		}
-		day, part := len(days)-1, int(PartOf(local))
+		day, part := len(days)-1, partOf(local)
 		if last := len(buckets) - 1; last < 0 || buckets[last].day != day || buckets[last].part != part {
 			buckets = append(buckets, bucket{day: day, part: part, slots: all[i:i]})
 		}
 		last := &buckets[len(buckets)-1]
 		last.slots = last.slots[:len(last.slots)+1]
 	}
-	onDay, inPart, inBucket := make([]int, len(days)), make([]int, Evening+1), make([]int, len(buckets))
+	onDay, inPart, inBucket := make([]int, len(days)), make([]int, partsOfDay), make([]int, len(buckets))
 	var chosen []Slot
 	for len(chosen) < c.Limit {
 		best := -1

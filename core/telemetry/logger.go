@@ -27,17 +27,15 @@ func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: level}
 	switch o.Format {
 	case "", "json":
-		return slog.New(NewHandler(slog.NewJSONHandler(w, options))), nil
+		return slog.New(&handler{slog.NewJSONHandler(w, options)}), nil
 	case "text":
-		return slog.New(NewHandler(slog.NewTextHandler(w, options))), nil
+		return slog.New(&handler{slog.NewTextHandler(w, options)}), nil
 	}
 	return nil, fmt.Errorf("log format %q is not json or text", o.Format)
 }
 
-// NewHandler wraps a handler so that each record is redacted and carries the attributes of its context. The
+// handler wraps a handler so that each record is redacted and carries the attributes of its context. The
 // provider's words in an error (its method Words) are logged only if debug level is enabled.
-func NewHandler(inner slog.Handler) slog.Handler { return &handler{inner: inner} }
-
 type handler struct{ inner slog.Handler }
 
 func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
