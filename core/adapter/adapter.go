@@ -9,7 +9,7 @@
 //	func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Driver, error) { ... }
 //
 // The settings struct declares each field once, by tags. The declaration serves strict decoding, the command
-// line, the documentation and, later, forms:
+// line, the documentation and forms:
 //
 //	type settings struct {
 //		URL      string `setting:"url" kind:"url" required:"true" help:"Server, principal or calendar address."`

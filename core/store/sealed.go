@@ -19,8 +19,8 @@ type Sealer interface {
 	IsSealed(value []byte) bool
 }
 
-// SealWith makes the store seal plans, request hashes and answers of calls and creations, documents of
-// sandboxes and payloads of events, and reject values that are not sealed. It must be called before the store is used.
+// SealWith makes the store seal plans, request hashes and answers of calls and creations, documents of connections
+// and payloads of events, and reject values that are not sealed. It must be called before the store is used.
 func (s *Store) SealWith(sealer Sealer) { s.sealer = sealer }
 
 // sealedTable describes the sealed columns of a table.

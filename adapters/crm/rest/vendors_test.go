@@ -53,7 +53,7 @@ func contains(text any, part string) bool {
 	return strings.Contains(strings.ToLower(fmt.Sprint(or(text, ""))), strings.ToLower(part))
 }
 
-// oneKind is a route that shows a record by its n, or answers 404.
+// showing is a route that shows a record by its id, or answers 404.
 func showing(path, kind, query string, missing any, show func(object) any) route {
 	return route{method: http.MethodGet, path: path, query: query, do: func(v *vendor, q ask) (int, any) {
 		if o := v.one(kind, "id", q.vars["id"]); o != nil {
