@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -114,25 +115,11 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		return slotsFound{}, err
 	}
 	q := got.question
-	answer := record.SlotsAnswer{
-		Slots: []record.Slot{}, TimeZone: q.Zone.String(), Complete: true, UnreadCalendars: []string{},
-	}
-	for i := range got.times {
-		if got.times[i].CalendarID == "" { // the default one, whose id was not known yet
-			got.times[i].CalendarID = ids[0]
-		}
-	}
-	q.Calendars, err = client.withHolds(ctx, ids, got.times, q, in)
-	if err != nil {
+	if q.Calendars, err = client.withHolds(ctx, ids, got.times, q, in); err != nil {
 		return slotsFound{}, err
 	}
 	withHours(&q)
 	withLength(&q, &in)
-	for _, each := range q.Calendars {
-		if each.Unknown {
-			answer.Complete, answer.UnreadCalendars = false, append(answer.UnreadCalendars, each.ID)
-		}
-	}
 	all := slots.Find(q)
 	chosen := slots.Choose(all, slots.Choice{
 		Zone: q.Zone, Limit: orDefault(in.Limit, defaultSlotLimit), PerDay: orDefault(in.PerDay, defaultPerDay),
@@ -141,10 +128,22 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		return slotsFound{}, err
 	}
 	offers := client.offers(chosen, q, in)
-	var starts []time.Time
-	answer.Slots, starts = slotRecords(offers)
+	return slotsFound{q, all, offers, slotsAnswer(ctx, q, offers)}, nil
+}
+
+// slotsAnswer returns the answer that offers slots.
+func slotsAnswer(ctx context.Context, q slots.Question, offers []store.SlotOffered) record.SlotsAnswer {
+	records, starts := slotRecords(offers)
+	answer := record.SlotsAnswer{
+		Slots: records, TimeZone: q.Zone.String(), Complete: true, UnreadCalendars: []string{},
+	}
+	for _, each := range q.Calendars {
+		if each.Unknown {
+			answer.Complete, answer.UnreadCalendars = false, append(answer.UnreadCalendars, each.ID)
+		}
+	}
 	answer.Say = speech.In(language.Of(ctx)).Slots(starts, q.Now, answer.Complete)
-	return slotsFound{q, all, offers, answer}, nil
+	return answer
 }
 
 // slotRecords returns the records of offered slots, and their starts in the zone of the offer.
@@ -269,7 +268,7 @@ func (c calendarClient) withHolds(
 	for i, id := range ids {
 		calendars[i].ID = id
 		for _, b := range times {
-			if b.CalendarID != id {
+			if cmp.Or(b.CalendarID, ids[0]) != id { // "": the default one, whose id was not known when it was read
 				continue
 			}
 			calendars[i].Busy = append(calendars[i].Busy, slots.Span{From: b.Span.From, To: b.Span.To})
