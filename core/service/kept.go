@@ -17,9 +17,9 @@ import (
 
 // How long the list of an account's calendars, with their zones and the default one, is used after it was read.
 const (
-	askAfter    = 5 * time.Minute  // from then on, a use lets it be read again behind
-	sureFor     = time.Hour        // from then on, it is only a guess, which an answer waits to be confirmed
-	retryBehind = 30 * time.Second // between two attempts to read it behind
+	askAfter      = 5 * time.Minute  // from then on, a use has it read again in the background
+	sureFor       = time.Hour        // from then on, it is only a guess, which an answer waits to be confirmed
+	askAgainAfter = 30 * time.Second // between two attempts to read it in the background
 
 	storedWithin = 500 * time.Millisecond // how long a call waits for the store's copy before it asks the provider
 )
@@ -55,7 +55,7 @@ func (l keptList) list() []calendar.Calendar {
 
 // keptCalendars keeps the lists of accounts' calendars in memory and in the store. Its size in memory is bounded.
 type keptCalendars struct {
-	behind *singleflight.Group
+	background *singleflight.Group
 
 	mu     sync.Mutex
 	memory map[string]keptEntry // by connection id
@@ -63,12 +63,12 @@ type keptCalendars struct {
 
 type keptEntry struct {
 	keptList
-	asked time.Time // when the list was last to be read behind
+	asked time.Time // when it was last to be read in the background
 	wrong time.Time // lists that were read until then are not used
 }
 
 func newKeptCalendars() *keptCalendars {
-	return &keptCalendars{behind: singleflight.NewGroup(), memory: map[string]keptEntry{}}
+	return &keptCalendars{background: singleflight.NewGroup(), memory: map[string]keptEntry{}}
 }
 
 // get returns the list in memory; its At is zero if there is none for the connection's revision.
@@ -99,12 +99,12 @@ func (k *keptCalendars) put(of connection.Connection, l keptList) {
 	k.memory[of.ID] = keptEntry{keptList: l, asked: there.asked, wrong: there.wrong}
 }
 
-// mayAsk reports whether the list may be read behind now, and counts it as read.
+// mayAsk reports whether the list may be read in the background now, and counts it as read.
 func (k *keptCalendars) mayAsk(of connection.Connection, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	there, ok := k.memory[of.ID]
-	if !ok || now.Sub(there.asked) < retryBehind {
+	if !ok || now.Sub(there.asked) < askAgainAfter {
 		return false
 	}
 	there.asked = now
@@ -123,7 +123,7 @@ func (k *keptCalendars) distrust(of connection.Connection, now time.Time) {
 }
 
 // known returns the list that is kept, from memory or else from the store. sure reports whether it is recent
-// enough to be relied on. If it is not the latest, known lets it be read again behind.
+// enough to be relied on. If it is not the latest, known has it read again in the background.
 func (c calendarClient) known(ctx context.Context) (l keptList, sure bool) {
 	now := c.opts.Now()
 	age := func() time.Duration { return now.Sub(l.At) }
@@ -135,7 +135,7 @@ func (c calendarClient) known(ctx context.Context) (l keptList, sure bool) {
 	}
 	// A list from the future is from a replica whose clock is ahead, and would be used for too long.
 	if sure = age() < sureFor && age() > -askAfter; sure && age() >= askAfter && c.kept.mayAsk(c.connection, now) {
-		singleflight.Start(c.kept.behind, c.connection.ID, func(ctx context.Context) (struct{}, error) {
+		singleflight.Start(c.kept.background, c.connection.ID, func(ctx context.Context) (struct{}, error) {
 			_, err := c.readCalendars(ctx)
 			return struct{}{}, err
 		})
@@ -176,7 +176,7 @@ func (c calendarClient) save(l keptList) {
 	if c.sandbox {
 		return
 	}
-	singleflight.Start(c.kept.behind, "save "+c.connection.ID, func(ctx context.Context) (struct{}, error) {
+	singleflight.Start(c.kept.background, "save "+c.connection.ID, func(ctx context.Context) (struct{}, error) {
 		err := c.opts.Store.Documents(c.connection.ID).Update(ctx, func(tx adapter.StorageTx) error {
 			there, err := listIn(tx)
 			if err != nil || there.Revision > l.Revision || there.Revision == l.Revision && !there.At.Before(l.At) {

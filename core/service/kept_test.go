@@ -21,7 +21,7 @@ func (p *process) settled(t *testing.T, c apikey.Caller) {
 	id := c.Connections[adapter.KindCalendar].ID
 	for _, key := range []string{id, "save " + id} {
 		nothing := func(context.Context) (struct{}, error) { return struct{}{}, nil }
-		_, _ = singleflight.Do(background, p.Calendar.kept.behind, key, nothing) // or joins what is under way
+		_, _ = singleflight.Do(background, p.Calendar.kept.background, key, nothing) // or joins what is under way
 	}
 }
 
@@ -170,7 +170,7 @@ func TestAListThatCannotBeReadBehindIsNotAskedForByEveryCall(t *testing.T) {
 		p.list(t, c, anyZone(t))
 	}
 	w.asksFor(t, 2)
-	w.clock.advance(retryBehind)
+	w.clock.advance(askAgainAfter)
 	p.list(t, c, anyZone(t))
 	w.asksFor(t, 3)
 	w.clock.advance(sureFor)

@@ -117,10 +117,10 @@ func (s *Services) Run(ctx context.Context) {
 	s.journal.Run(ctx)
 }
 
-// Close ends what is read and stored behind calls, and waits for it. It writes what the store did not take of calls
-// that have ended. Calls may go on.
+// Close ends what is read and stored in the background, and waits for it. It writes what the store did not take of
+// calls that have ended. Calls may go on.
 func (s *Services) Close() {
-	s.Calendar.kept.behind.Close()
+	s.Calendar.kept.background.Close()
 	s.journal.Close()
 }
 
