@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
@@ -87,13 +86,3 @@ func (e endpoint) markReconnect(ctx context.Context, detail string) {
 
 // read returns a guard operation without an effect.
 func read(name string) guard.Op { return guard.Op{Name: name, Read: true} }
-
-// callerFor returns the caller for work in the background.
-func (o *Options) callerFor(ctx context.Context, tenantID, connectionID string) (apikey.Caller, error) {
-	c, err := o.Callers.CallerOf(ctx, tenantID, connectionID)
-	if f := fault.From(err); err != nil && f.Code == fault.NotFound {
-		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected,
-			"The connection was removed.").Because(err)
-	}
-	return c, err
-}

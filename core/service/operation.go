@@ -67,6 +67,16 @@ func resume[C, P, T any](
 	})
 }
 
+// callerFor returns the caller for work in the background.
+func (o *Options) callerFor(ctx context.Context, tenantID, connectionID string) (apikey.Caller, error) {
+	c, err := o.Callers.CallerOf(ctx, tenantID, connectionID)
+	if f := fault.From(err); err != nil && f.Code == fault.NotFound {
+		return c, fault.New(fault.Disconnected, fault.ReasonNotConnected,
+			"The connection was removed.").Because(err)
+	}
+	return c, err
+}
+
 // latestEnd returns when the request that has an intent's effect has certainly ended. again is when a resumed run sent
 // it once more, or zero. A write may go on for a while after its caller, or the process, has gone.
 func (o *Options) latestEnd(i store.Intent, again time.Time) time.Time {
