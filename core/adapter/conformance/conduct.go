@@ -51,6 +51,32 @@ func countsRefusals(s Subject) bool { return can[Stopper](s) && can[CallCounter]
 
 func can[T any](s Subject) bool { return Can[T](s.Provider) }
 
+// CostsNothing returns an error if a method of the driver calls the provider, a [CallCounter].
+func CostsNothing(provider any, method string, call func()) error {
+	counter := provider.(CallCounter)
+	before := counter.Calls()
+	call()
+	if asked := counter.Calls() - before; asked != 0 {
+		return fmt.Errorf("%s called the provider %d times", method, asked)
+	}
+	return nil
+}
+
+// AskedLive returns an error unless each call of a method calls the provider, a [CallCounter].
+func AskedLive(provider any, method string, call func() error) error {
+	counter := provider.(CallCounter)
+	for range 2 {
+		before := counter.Calls()
+		if err := call(); err != nil {
+			return err
+		}
+		if counter.Calls() == before {
+			return fmt.Errorf("%s answered without asking the provider", method)
+		}
+	}
+	return nil
+}
+
 // promptly is longer than any call to a provider that responds at once, and shorter than a pause between
 // retries.
 const promptly = 2500 * time.Millisecond

@@ -32,15 +32,6 @@ func accountIsOurs(ctx context.Context, h Harness) error {
 }
 
 func accountIsLive(ctx context.Context, h Harness) error {
-	d, counter := h.Open(), h.Provider.(conformance.CallCounter)
-	for range 2 {
-		before := counter.Calls()
-		if _, err := d.Account(ctx); err != nil {
-			return err
-		}
-		if counter.Calls() == before {
-			return fmt.Errorf("Account answered without asking the provider")
-		}
-	}
-	return nil
+	d := h.Open()
+	return conformance.AskedLive(h.Provider, "Account", func() error { _, err := d.Account(ctx); return err })
 }
