@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"strings"
 	"testing"
 
 	"frontdesk/adapters/crm/freshdesk"
 	"frontdesk/adapters/crm/freshdesk/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -125,28 +125,14 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.how)
 			d := s.with(t, c.fields)
-			check(t, d.(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, c.says)
+			adaptertest.WantSetup(t, d.(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, c.says)
 			if s.Tickets() != 0 {
 				t.Error("looking at the setup made a ticket")
 			}
 			if _, err := d.Create(t.Context(), pipe()); c.create {
-				check(t, err, c.reason, c.says)
+				adaptertest.WantSetup(t, err, c.reason, c.says)
 			}
 		})
-	}
-}
-
-func check(t *testing.T, err error, reason, says string) {
-	t.Helper()
-	f := fault.From(err)
-	if reason == "" {
-		if err != nil {
-			t.Errorf("answered %v, want nil", err)
-		}
-		return
-	}
-	if f == nil || f.Reason != reason || !strings.Contains(f.Detail, says) || len(f.Fields) != 0 {
-		t.Errorf("answered %v, want %s of %q", err, reason, says)
 	}
 }
 

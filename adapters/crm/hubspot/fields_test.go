@@ -12,6 +12,7 @@ import (
 	"frontdesk/adapters/crm/hubspot"
 	"frontdesk/adapters/crm/hubspot/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -183,40 +184,26 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.how)
 			d := s.open(t, private, c.more, time.Now)
-			check(t, d.(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, c.says)
+			adaptertest.WantSetup(t, d.(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, c.says)
 			if s.Count() != 0 {
 				t.Error("looking at the setup made a ticket")
 			}
 			if _, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"}); c.create {
-				check(t, err, c.reason, c.says)
+				adaptertest.WantSetup(t, err, c.reason, c.says)
 			}
 		})
-	}
-}
-
-func check(t *testing.T, err error, reason, says string) {
-	t.Helper()
-	f := fault.From(err)
-	if reason == "" {
-		if err != nil {
-			t.Errorf("answered %v, want nil", err)
-		}
-		return
-	}
-	if f == nil || f.Reason != reason || !strings.Contains(f.Detail, says) || len(f.Fields) != 0 {
-		t.Errorf("answered %v, want %s of %q", err, reason, says)
 	}
 }
 
 func TestAPropertyForKeysThatWasChangedIsFoundByVerifyingAgain(t *testing.T) {
 	s := serve(t, fake.Options{Unique: []string{key}})
 	d := s.driver(t, "key_property="+key).(adapter.SetupChecker)
-	check(t, d.CheckSetup(t.Context()), "", "")
+	adaptertest.WantSetup(t, d.CheckSetup(t.Context()), "", "")
 	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"name":"` + key + `","hasUniqueValue":false}`))
 	}))
-	check(t, d.CheckSetup(t.Context()), fault.ReasonProviderMisconfigured, key)
+	adaptertest.WantSetup(t, d.CheckSetup(t.Context()), fault.ReasonProviderMisconfigured, key)
 }
 
 func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"frontdesk/adapters/crm/salesforce"
 	"frontdesk/adapters/crm/salesforce/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -162,7 +162,7 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.how)
 			d := s.open(t, c.more)
-			check(t, d.(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, c.says)
+			adaptertest.WantSetup(t, d.(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, c.says)
 			if made, _ := s.Tickets(t.Context()); made != 0 {
 				t.Error("looking at the setup made a case")
 			}
@@ -173,20 +173,6 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func check(t *testing.T, err error, reason, says string) {
-	t.Helper()
-	f := fault.From(err)
-	if reason == "" {
-		if err != nil {
-			t.Errorf("answered %v, want nil", err)
-		}
-		return
-	}
-	if f == nil || f.Reason != reason || !strings.Contains(f.Detail, says) || len(f.Fields) != 0 {
-		t.Errorf("answered %v, want %s of %q", err, reason, says)
 	}
 }
 
@@ -215,7 +201,7 @@ func TestAValueOfTheCallThatTheOrganisationRefusesIsTold(t *testing.T) {
 	s := serve(t, fake.Options{Fields: own})
 	d := s.open(t, with(map[string]any{"Region__c": "{priority}"}))
 	_, err := d.Create(t.Context(), crm.NewTicket{Subject: "A pipe", Priority: "High"})
-	check(t, err, fault.ReasonProviderMisconfigured, "Region__c")
+	adaptertest.WantSetup(t, err, fault.ReasonProviderMisconfigured, "Region__c")
 }
 
 func TestFieldsThatTheSettingDoesNotTakeAreRefusedWhenGiven(t *testing.T) {

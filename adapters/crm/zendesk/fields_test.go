@@ -11,6 +11,7 @@ import (
 	"frontdesk/adapters/crm/zendesk"
 	"frontdesk/adapters/crm/zendesk/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -173,38 +174,24 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.how)
 			d := s.with(t, c.fields)
-			check(t, d.(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, c.says)
+			adaptertest.WantSetup(t, d.(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, c.says)
 			if s.Tickets() != 0 {
 				t.Error("looking at the setup made a ticket")
 			}
 			if _, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Leaking pipe"}); c.create {
-				check(t, err, c.reason, c.says)
+				adaptertest.WantSetup(t, err, c.reason, c.says)
 			}
 		})
-	}
-}
-
-func check(t *testing.T, err error, reason, says string) {
-	t.Helper()
-	f := fault.From(err)
-	if reason == "" {
-		if err != nil {
-			t.Errorf("answered %v, want nil", err)
-		}
-		return
-	}
-	if f == nil || f.Reason != reason || !strings.Contains(f.Detail, says) || len(f.Fields) != 0 {
-		t.Errorf("answered %v, want %s of %q", err, reason, says)
 	}
 }
 
 func TestARequiredFieldThatNothingSetsIsToldByCreating(t *testing.T) {
 	s := serve(t, fake.Options{Fields: own})
 	_, err := s.open(t).Create(t.Context(), pipe("k"))
-	check(t, err, fault.ReasonProviderMisconfigured, "360001")
+	adaptertest.WantSetup(t, err, fault.ReasonProviderMisconfigured, "360001")
 	s = serve(t, fake.Options{Fields: []fake.Field{{ID: 360001, Type: "text", Title: "Room", Required: true}}})
 	_, err = s.open(t).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Leaking pipe", Status: "Solved"})
-	check(t, err, fault.ReasonProviderMisconfigured, "360001")
+	adaptertest.WantSetup(t, err, fault.ReasonProviderMisconfigured, "360001")
 }
 
 func TestATokenThatMayNotWriteIsFoundByVerifying(t *testing.T) {
@@ -219,10 +206,10 @@ func TestATokenThatMayNotWriteIsFoundByVerifying(t *testing.T) {
 		s := serve(t, fake.Options{AccessToken: token, Scopes: c.scopes})
 		s.credentials = map[string]string{"access_token": "withheld"}
 		s.authorize = func(r *http.Request) error { r.Header.Set("Authorization", "Bearer "+token); return nil }
-		check(t, s.open(t).(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, "tickets:write")
+		adaptertest.WantSetup(t, s.open(t).(adapter.SetupChecker).CheckSetup(t.Context()), c.reason, "tickets:write")
 	}
 	s := byConsent(t, serve(t, fake.Options{}))
-	check(t, s.open(t).(adapter.SetupChecker).CheckSetup(t.Context()), "", "")
+	adaptertest.WantSetup(t, s.open(t).(adapter.SetupChecker).CheckSetup(t.Context()), "", "")
 }
 
 func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
