@@ -34,7 +34,7 @@ func TestWhatAStartSaysOfTheRows(t *testing.T) {
 
 			desk := &tenanttest.Provider{}
 			desk.Says(calendar.Account{Email: "desk@acme.example"}, nil)
-			log := &lockedBuffer{}
+			log := &tenanttest.Buffer{}
 			g, err := Open(t.Context(), cfg, Options{LogTo: log, Adapters: []adapter.Adapter{desk.Calendar(tenanttest.Dav())}})
 			tenanttest.Must(t, err)
 			t.Cleanup(g.Close)

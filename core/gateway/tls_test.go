@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -16,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +27,7 @@ import (
 	"frontdesk/config"
 	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/certificate/certificatetest"
+	"frontdesk/core/tenant/tenanttest"
 )
 
 const ownHost = "desk.example.com"
@@ -229,7 +228,7 @@ func TestTheGatewayObtainsItsCertificate(t *testing.T) {
 	cfg.Server.TLS.ACME = config.ACME{
 		Domains: []string{ownHost}, Email: "pat@example.com", Directory: directory, CA: trust,
 	}
-	var log lockedBuffer
+	var log tenanttest.Buffer
 	_, at := serving(t, cfg, &log)
 	res, leaf, err := shown(t, at.API, roots, func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 })
 	if err != nil {
@@ -311,22 +310,4 @@ func pebble(t *testing.T, port string) (directory, trust string, roots *x509.Cer
 		t.Fatal("the ACME server has no root")
 	}
 	return server.URL + wfe.DirectoryPath, trust, roots
-}
-
-// lockedBuffer is a log that a test reads while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
