@@ -54,14 +54,14 @@ func fillAudit(b *testing.B, dataDir, path string, rows int) (left func() int) {
 	}
 	keys, err := vault.Open("", dataDir)
 	check(err)
-	now := time.Now()
+	now, to := time.Now(), storetest.Connect(b, "sqlite:"+path)
 	clock := now.AddDate(0, 0, -7)
+	defer to.Close()
+	check(to.Migrate(b.Context()))
 	log := audit.New(audit.Options{
-		Store: storetest.Connect(b, "sqlite:"+path), Vault: keys, Log: slog.New(slog.DiscardHandler),
+		Store: to, Vault: keys, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { clock = clock.Add(time.Millisecond); return clock },
 	})
-	defer log.Store.Close()
-	check(log.Store.Migrate(b.Context()))
 	var batch []store.AuditRow
 	for i := range rows {
 		row, err := log.Row(b.Context(), audit.Entry{
@@ -71,7 +71,7 @@ func fillAudit(b *testing.B, dataDir, path string, rows int) (left func() int) {
 		})
 		check(err)
 		if batch = append(batch, row); len(batch) == atOnce || i == rows-1 {
-			check(log.Store.AddAudit(b.Context(), batch...))
+			check(to.AddAudit(b.Context(), batch...))
 			batch = batch[:0]
 		}
 	}

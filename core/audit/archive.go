@@ -83,7 +83,7 @@ func (l *Log) write(ctx context.Context, keys *ring, o ArchiveOptions) (File, er
 	defer func() { file.discard() }()
 	for more := true; more; {
 		began := time.Now()
-		page, err := l.Store.AuditChain(ctx, v.head.Rows, readAtOnce)
+		page, err := l.opts.Store.AuditChain(ctx, v.head.Rows, readAtOnce)
 		if err != nil {
 			return File{}, err
 		}
@@ -99,7 +99,7 @@ func (l *Log) write(ctx context.Context, keys *ring, o ArchiveOptions) (File, er
 			continue
 		}
 		more = len(page.Rows) == readAtOnce
-		wrong := l.Now().Add(wrongClock)
+		wrong := l.opts.Now().Add(wrongClock)
 		for _, row := range page.Rows {
 			full := file != nil && v.head.Rows-file.from.Rows == int64(o.most)
 			if full || !row.At.Before(o.Before) && row.At.Before(wrong) {
@@ -156,7 +156,7 @@ func (l *Log) cut(ctx context.Context, keys *ring, to Head) error {
 }
 
 func (l *Log) cutBatch(ctx context.Context, keys *ring, to Head, most int) (int64, error) {
-	passed, err := l.Store.CutAudit(ctx, to.Rows, most, func(
+	passed, err := l.opts.Store.CutAudit(ctx, to.Rows, most, func(
 		b store.AuditBoundary, rows []store.AuditRow,
 	) (store.AuditBoundary, error) {
 		v := verifying{keys: keys}
@@ -187,13 +187,13 @@ func (l *Log) ArchiveDue(ctx context.Context, since time.Time, o ArchiveOptions)
 	if err := CheckFolder(o.Folder); err != nil {
 		return err
 	}
-	due, err := l.Store.TryArchiving(ctx, since, l.Now())
+	due, err := l.opts.Store.TryArchiving(ctx, since, l.opts.Now())
 	if err != nil || !due {
 		return err
 	}
 	files, err := l.Archive(ctx, o)
 	for _, file := range files {
-		l.Log.InfoContext(ctx, "rows of the audit were archived", "file", file.Path, "first", file.First,
+		l.opts.Log.InfoContext(ctx, "rows of the audit were archived", "file", file.Path, "first", file.First,
 			"last", file.Last)
 	}
 	return err

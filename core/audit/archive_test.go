@@ -31,7 +31,7 @@ func (w *world) older(folder string, young int64, most int) ArchiveOptions {
 	w.t.Helper()
 	o := ArchiveOptions{Folder: folder, Before: w.now().Add(time.Hour), most: most}
 	if young > 0 {
-		page, err := w.log.Store.AuditChain(w.t.Context(), young-1, 1)
+		page, err := w.log.opts.Store.AuditChain(w.t.Context(), young-1, 1)
 		w.check(err)
 		o.Before = page.Rows[0].At
 	}
@@ -55,7 +55,7 @@ func (w *world) end(action string) {
 // ids lists the ids of the rows in the database.
 func (w *world) ids() (ids []int64) {
 	w.t.Helper()
-	rows, err := w.log.Store.AuditRows(w.t.Context(), store.AuditFilter{Limit: 1000})
+	rows, err := w.log.opts.Store.AuditRows(w.t.Context(), store.AuditFilter{Limit: 1000})
 	w.check(err)
 	for _, r := range rows {
 		ids = append(ids, r.ID)
@@ -241,7 +241,7 @@ func TestAnEarlierBoundaryCoversNothingUp(t *testing.T) {
 		folder := t.TempDir()
 		w.archived(folder, 3)
 		boundary := func() (b store.AuditBoundary) {
-			page, err := w.log.Store.AuditChain(t.Context(), 0, 1)
+			page, err := w.log.opts.Store.AuditChain(t.Context(), 0, 1)
 			w.check(err)
 			return page.Boundary
 		}

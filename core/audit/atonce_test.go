@@ -106,7 +106,7 @@ func TestOneOfManyGatewaysArchives(t *testing.T) {
 		now := w.now() // each look at the clock takes a minute, but here they are at one time
 		for range 3 {
 			l := w.process()
-			l.Now = func() time.Time { return now }
+			l.opts.Now = func() time.Time { return now }
 			all.Go(func() {
 				if err := l.ArchiveDue(t.Context(), since, o); err != nil {
 					t.Error(err)
@@ -125,7 +125,7 @@ func TestOneOfManyGatewaysArchives(t *testing.T) {
 		}
 		// A clock that was far ahead keeps nobody from it once it is set right.
 		due := func(now time.Time) bool {
-			is, err := w.log.Store.TryArchiving(t.Context(), now.Add(-24*time.Hour), now)
+			is, err := w.log.opts.Store.TryArchiving(t.Context(), now.Add(-24*time.Hour), now)
 			w.check(err)
 			return is
 		}

@@ -59,7 +59,7 @@ type Options struct {
 
 // Log records changes, adds their rows to the chain, and verifies the chain. It is safe for concurrent use.
 type Log struct {
-	Options
+	opts Options
 	owes atomic.Bool // it has recorded rows or runs as a sealer, so Close seals
 
 	mu      sync.Mutex // guards the fields below
@@ -71,7 +71,7 @@ type Log struct {
 }
 
 // New returns a log. It does not access the store.
-func New(o Options) *Log { return &Log{Options: o} }
+func New(o Options) *Log { return &Log{opts: o} }
 
 // Entry describes a change to be recorded.
 type Entry struct {
@@ -140,7 +140,7 @@ func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 	if e.RequestID == "" {
 		e.RequestID = RequestID(ctx)
 	}
-	now := l.Now()
+	now := l.opts.Now()
 	row := store.AuditRow{
 		UID: secret.NewIDAt(now), At: time.UnixMilli(now.UnixMilli()).UTC(), TenantID: e.TenantID,
 		Tenant: clean(e.Tenant), Actor: clean(e.Actor), Action: e.Action, ConnectionID: e.ConnectionID,
@@ -175,7 +175,7 @@ func (l *Log) Record(ctx context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
-	return l.Store.AddAudit(ctx, row)
+	return l.opts.Store.AddAudit(ctx, row)
 }
 
 // RequestID returns the id of the context's request, or "" if it has none.

@@ -79,7 +79,7 @@ func (w *world) process() *Log {
 
 // restart replaces the log by that of a new process.
 func (w *world) restart() {
-	w.log = New(w.log.Options)
+	w.log = New(w.log.opts)
 }
 
 // anew resets everything, which is faster than another database.
@@ -198,7 +198,7 @@ func TestWhatIsRecordedIsSealedAndSound(t *testing.T) {
 			w.kept()); !again.Sound || again.Head.Rows != 8 {
 			t.Errorf("held against earlier heads: %+v", again)
 		}
-		rows, err := w.process().Store.AuditRows(t.Context(), store.AuditFilter{Limit: 100})
+		rows, err := w.process().opts.Store.AuditRows(t.Context(), store.AuditFilter{Limit: 100})
 		w.check(err)
 		for i, row := range rows {
 			name := []string{"acme", "bolt"}[i%5%2]
@@ -231,7 +231,7 @@ func TestListsAreFiltered(t *testing.T) {
 				[]string{"event4", "event5", ""}},
 			"of all that": {store.AuditFilter{Limit: 1, Tenant: "acme", Action: "book-meeting"}, []string{"event4"}},
 		} {
-			rows, err := w.log.Store.AuditRows(t.Context(), c.filter)
+			rows, err := w.log.opts.Store.AuditRows(t.Context(), c.filter)
 			w.check(err)
 			var subjects []string
 			for _, r := range rows {
@@ -376,14 +376,14 @@ func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
 func TestAHeadThatCouldNotBeKeptIsKeptLater(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
-		w.log.HeadFile = filepath.Join(t.TempDir(), "not-there-yet", "audit-head.json")
+		w.log.opts.HeadFile = filepath.Join(t.TempDir(), "not-there-yet", "audit-head.json")
 		w.record(2)
 		if err := w.log.Seal(t.Context()); err == nil {
 			t.Fatal("the head was kept in a folder that is missing")
 		}
-		w.check(os.Mkdir(filepath.Dir(w.log.HeadFile), 0o700))
+		w.check(os.Mkdir(filepath.Dir(w.log.opts.HeadFile), 0o700))
 		w.log.Close()
-		if kept, err := ReadHead(w.log.HeadFile); err != nil || kept != w.verify().Head {
+		if kept, err := ReadHead(w.log.opts.HeadFile); err != nil || kept != w.verify().Head {
 			t.Errorf("kept is %v, %v", kept, err)
 		}
 	})
@@ -430,7 +430,7 @@ func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		record := func(l *Log) { w.check(l.Record(t.Context(), Entry{Tenant: "t", Action: "a", Outcome: Done})) }
 		sealer, second, third := w.process(), w.process(), w.process()
-		w.check(sealer.Store.AddAuditKey(t.Context(),
+		w.check(sealer.opts.Store.AddAuditKey(t.Context(),
 			store.AuditKey{ID: "unreadable", Sealed: []byte("x"), CreatedAt: w.now()}, store.AuditHead{}))
 		made := func(l *Log) { // without the keys of the others, as when all start at the same time
 			key, err := l.makeKey(t.Context())
@@ -440,8 +440,8 @@ func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
 		made(sealer)
 		made(second)
 		record(second)
-		sealer.Log = slog.New(hooked{
-			sealer.Log.Handler(), "a key of the audit cannot be opened", &sync.Once{},
+		sealer.opts.Log = slog.New(hooked{
+			sealer.opts.Log.Handler(), "a key of the audit cannot be opened", &sync.Once{},
 			func() { made(third); record(third) },
 		})
 		w.check(sealer.Seal(t.Context()))
@@ -472,7 +472,7 @@ func TestACrashWhileSealingLeavesTheChainAsItWas(t *testing.T) {
 			s := sealing{keys: w.log.ring, known: before.Head, sealed: before.Head}
 			var mark store.AuditMark
 			for {
-				_, next, err := w.log.Store.SealAudit(t.Context(), mark, sealAtOne, func(
+				_, next, err := w.log.opts.Store.SealAudit(t.Context(), mark, sealAtOne, func(
 					h store.AuditHead, last int64, rows []store.AuditRow,
 				) ([]store.AuditRow, store.AuditHead) {
 					if turns++; turns == 2 {

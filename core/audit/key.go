@@ -37,7 +37,7 @@ func (l *Log) keys(ctx context.Context) (*ring, error) {
 	}
 	if there.current == "" {
 		if found > 0 {
-			l.Log.ErrorContext(ctx, "the key set opens no key of the audit; the gateway makes a new one, "+
+			l.opts.Log.ErrorContext(ctx, "the key set opens no key of the audit; the gateway makes a new one, "+
 				"and earlier rows cannot be verified without the former key set")
 		}
 		made, err := l.makeKey(ctx)
@@ -67,15 +67,15 @@ func (l *Log) reread(ctx context.Context) (*ring, error) {
 // readKeys returns the keys that the key set opens, and how many there are in all. The newest is the one in
 // use.
 func (l *Log) readKeys(ctx context.Context) (*ring, int, error) {
-	rows, err := l.Store.AuditKeys(ctx)
+	rows, err := l.opts.Store.AuditKeys(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	there := &ring{held: map[string][]byte{}}
 	for _, row := range rows {
-		key, err := l.Vault.UnsealAuditKey(row.ID, row.Sealed)
+		key, err := l.opts.Vault.UnsealAuditKey(row.ID, row.Sealed)
 		if err != nil {
-			l.Log.WarnContext(ctx, "a key of the audit cannot be opened", "key", row.ID, "error", err)
+			l.opts.Log.WarnContext(ctx, "a key of the audit cannot be opened", "key", row.ID, "error", err)
 			continue
 		}
 		there.held[row.ID], there.current = key, row.ID
@@ -88,7 +88,7 @@ func (l *Log) makeKey(ctx context.Context) (*ring, error) {
 	if _, err := rand.Read(key); err != nil {
 		return nil, fault.From(err)
 	}
-	sealed, err := l.Vault.SealAuditKey(id, key)
+	sealed, err := l.opts.Vault.SealAuditKey(id, key)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (l *Log) makeKey(ctx context.Context) (*ring, error) {
 	// An empty chain has a head too, so that a chain that was emptied does not look new.
 	first := store.AuditHead{KeyID: id}
 	first.Seal = made.seal(first)
-	if err := l.Store.AddAuditKey(ctx, store.AuditKey{ID: id, Sealed: sealed, CreatedAt: l.Now()},
+	if err := l.opts.Store.AddAuditKey(ctx, store.AuditKey{ID: id, Sealed: sealed, CreatedAt: l.opts.Now()},
 		first); err != nil {
 		return nil, err
 	}
@@ -106,11 +106,11 @@ func (l *Log) makeKey(ctx context.Context) (*ring, error) {
 // Reseal seals the keys with the key set's primary key. The keys themselves do not change, so existing MACs
 // stay valid.
 func (l *Log) Reseal(ctx context.Context) error {
-	primary, err := l.Vault.Primary()
+	primary, err := l.opts.Vault.Primary()
 	if err != nil {
 		return err
 	}
-	rows, err := l.Store.AuditKeys(ctx)
+	rows, err := l.opts.Store.AuditKeys(ctx)
 	if err != nil {
 		return err
 	}
@@ -118,18 +118,18 @@ func (l *Log) Reseal(ctx context.Context) error {
 		if vault.KeyOf(row.Sealed) == primary {
 			continue
 		}
-		key, err := l.Vault.UnsealAuditKey(row.ID, row.Sealed)
+		key, err := l.opts.Vault.UnsealAuditKey(row.ID, row.Sealed)
 		if err != nil {
-			l.Log.WarnContext(ctx, "a key of the audit cannot be opened, and so cannot be sealed again",
+			l.opts.Log.WarnContext(ctx, "a key of the audit cannot be opened, and so cannot be sealed again",
 				"key", row.ID, "error", err)
 			continue
 		}
-		again, err := l.Vault.SealAuditKey(row.ID, key)
+		again, err := l.opts.Vault.SealAuditKey(row.ID, key)
 		clear(key)
 		if err != nil {
 			return err
 		}
-		if err := l.Store.ResealAuditKey(ctx, row.ID, again); err != nil {
+		if err := l.opts.Store.ResealAuditKey(ctx, row.ID, again); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (l *Log) Reseal(ctx context.Context) error {
 
 // SealedWith reports which keys of the key set the audit's keys are sealed with.
 func (l *Log) SealedWith(ctx context.Context) (map[uint32]bool, error) {
-	rows, err := l.Store.AuditKeys(ctx)
+	rows, err := l.opts.Store.AuditKeys(ctx)
 	if err != nil {
 		return nil, err
 	}

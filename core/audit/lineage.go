@@ -15,7 +15,7 @@ const (
 // Lineage returns how the database is related to the head: LineageNone without tables. For a zero head, only the keys
 // count. It changes nothing.
 func (l *Log) Lineage(ctx context.Context, head Head) (Lineage, error) {
-	version, err := l.Store.Version(ctx)
+	version, err := l.opts.Store.Version(ctx)
 	if err != nil || version == 0 {
 		return LineageNone, err
 	}

@@ -37,7 +37,7 @@ func (l *Log) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := l.Seal(ctx); err != nil && ctx.Err() == nil {
-			l.Log.WarnContext(ctx, "the audit could not be sealed; the gateway will try again", "error", err)
+			l.opts.Log.WarnContext(ctx, "the audit could not be sealed; the gateway will try again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -55,7 +55,7 @@ func (l *Log) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastSeal)
 	defer cancel()
 	if err := l.Seal(ctx); err != nil {
-		l.Log.Warn("the last rows of the audit are not sealed yet; the next gateway will seal them",
+		l.opts.Log.Warn("the last rows of the audit are not sealed yet; the next gateway will seal them",
 			"error", err)
 	}
 }
@@ -64,7 +64,7 @@ func (l *Log) Close() {
 // the chain, for Verify to find.
 func (l *Log) Seal(ctx context.Context) error {
 	known, kept := l.lastKnown()
-	waiting, err := l.Store.UnsealedAudit(ctx, store.AuditMark{}, 1)
+	waiting, err := l.opts.Store.UnsealedAudit(ctx, store.AuditMark{}, 1)
 	if err != nil || len(waiting) == 0 && kept == known {
 		return err
 	}
@@ -75,7 +75,7 @@ func (l *Log) Seal(ctx context.Context) error {
 	s := sealing{keys: keys, known: known, sealed: known, reread: true}
 	for mark, seen := (store.AuditMark{}), sealAtOne; seen == sealAtOne; {
 		from := mark
-		if seen, mark, err = l.Store.SealAudit(ctx, from, sealAtOne, s.chain); err != nil {
+		if seen, mark, err = l.opts.Store.SealAudit(ctx, from, sealAtOne, s.chain); err != nil {
 			return err
 		}
 		s.known = s.sealed
@@ -93,11 +93,11 @@ func (l *Log) Seal(ctx context.Context) error {
 		seen, mark = sealAtOne, from
 	}
 	if l.countsMore(s.strange) {
-		l.Log.ErrorContext(ctx, "rows of the audit were not written by this gateway, or were changed; run "+
+		l.opts.Log.ErrorContext(ctx, "rows of the audit were not written by this gateway, or were changed; run "+
 			"frontdesk audit verify", "rows", s.strange)
 	}
 	if s.broken {
-		l.Log.ErrorContext(ctx, "the head of the audit's chain was changed; run frontdesk audit verify")
+		l.opts.Log.ErrorContext(ctx, "the head of the audit's chain was changed; run frontdesk audit verify")
 	}
 	if s.known == kept {
 		return nil
@@ -190,12 +190,12 @@ func (s *sealing) genuine(h store.AuditHead) bool {
 // file, that head is kept: it is the proof that rows were removed or changed. Whether a chain continues from
 // an archived row, only the archive can tell, so the log then has the head that the file had.
 func (l *Log) keepHead(ctx context.Context, keys *ring, head Head) error {
-	if l.HeadFile == "" || head.Rows == 0 {
+	if l.opts.HeadFile == "" || head.Rows == 0 {
 		return nil
 	}
-	kept, err := ReadHead(l.HeadFile)
+	kept, err := ReadHead(l.opts.HeadFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return writeHead(l.HeadFile, head)
+		return writeHead(l.opts.HeadFile, head)
 	}
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (l *Log) keepHead(ctx context.Context, keys *ring, head Head) error {
 	case at.archived && kept.Rows >= head.Rows:
 		return nil
 	case at.archived:
-		l.Log.WarnContext(ctx, "the head of the audit that was kept here is that of an archived row; to "+
+		l.opts.Log.WarnContext(ctx, "the head of the audit that was kept here is that of an archived row; to "+
 			"compare them, run frontdesk audit verify with --archive and --head", "head", kept.String())
 	case at.hash != kept.Hash:
 		l.notOn(ctx, kept)
@@ -215,7 +215,7 @@ func (l *Log) keepHead(ctx context.Context, keys *ring, head Head) error {
 	case kept.Rows >= head.Rows:
 		return nil // another process was faster
 	}
-	return writeHead(l.HeadFile, head)
+	return writeHead(l.opts.HeadFile, head)
 }
 
 // position is what is known of a position in the chain.
@@ -226,7 +226,7 @@ type position struct {
 
 // at returns what the database knows of a position in the chain.
 func (l *Log) at(ctx context.Context, keys *ring, id int64) (position, error) {
-	page, err := l.Store.AuditChain(ctx, id-1, 1)
+	page, err := l.opts.Store.AuditChain(ctx, id-1, 1)
 	if err != nil {
 		return position{}, err
 	}
@@ -250,10 +250,10 @@ func (l *Log) notOn(ctx context.Context, kept Head) {
 	if told {
 		return
 	}
-	l.Log.ErrorContext(ctx, "the audit in the database does not continue from the head that is kept here; "+
+	l.opts.Log.ErrorContext(ctx, "the audit in the database does not continue from the head that is kept here; "+
 		"if the database was restored, run frontdesk migrate --begin-anew with this data directory, and otherwise "+
 		"frontdesk audit verify",
-		"file", l.HeadFile, "rows", kept.Rows)
+		"file", l.opts.HeadFile, "rows", kept.Rows)
 }
 
 // ReadHead reads a head from a file. The error wraps fs.ErrNotExist if there is no file.

@@ -70,7 +70,7 @@ func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 			return r, err
 		}
 		// A gateway that was just started may have created a key since.
-		now, err := l.Store.AuditKeys(ctx)
+		now, err := l.opts.Store.AuditKeys(ctx)
 		if err != nil || len(now) == there {
 			return r, err
 		}
@@ -87,7 +87,7 @@ func (l *Log) verify(
 	}
 	var problem *Problem
 	if len(o.Archives) > 0 {
-		if problem, err = v.walkArchives(ctx, l.Store, o); err != nil || problem != nil {
+		if problem, err = v.walkArchives(ctx, l.opts.Store, o); err != nil || problem != nil {
 			return v.report(problem), err
 		}
 	}
@@ -96,15 +96,15 @@ func (l *Log) verify(
 			return Report{}, err
 		}
 	}
-	problem, err = v.walk(ctx, l.Store)
+	problem, err = v.walk(ctx, l.opts.Store)
 	if err == nil && problem == nil {
-		problem, err = v.checkArchived(ctx, l.Store)
+		problem, err = v.checkArchived(ctx, l.opts.Store)
 	}
 	if err == nil && problem == nil {
 		problem = v.holdAgainst(o.Known)
 	}
 	if err == nil && problem == nil {
-		problem, err = v.checkUnsealed(ctx, l.Store)
+		problem, err = v.checkUnsealed(ctx, l.opts.Store)
 	}
 	return v.report(problem), err
 }
@@ -132,12 +132,12 @@ func (v *verifying) report(problem *Problem) Report {
 
 // skip lets the walk begin that many rows before the end.
 func (v *verifying) skip(ctx context.Context, l *Log, last int64) error {
-	page, err := l.Store.AuditChain(ctx, 0, 1)
+	page, err := l.opts.Store.AuditChain(ctx, 0, 1)
 	if err != nil || page.Head.Count <= last {
 		return err
 	}
 	from := page.Head.Count - last
-	page, err = l.Store.AuditChain(ctx, from-1, 1)
+	page, err = l.opts.Store.AuditChain(ctx, from-1, 1)
 	if err == nil && len(page.Rows) > 0 && page.Rows[0].ID == from && from > page.Boundary.Count {
 		v.pass(Head{Rows: from, Hash: page.Rows[0].MAC})
 		v.skipped = from

@@ -69,7 +69,7 @@ func (w *world) recorded() []string {
 	if !report.Sound || report.Unsealed > 0 {
 		w.tb.Errorf("the audit is not sound: %+v", report)
 	}
-	rows, err := l.Store.AuditRows(background, store.AuditFilter{Limit: 1000})
+	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 1000})
 	w.check(err)
 	var lines []string
 	for _, r := range rows {
