@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 )
@@ -11,11 +10,7 @@ func (o operation) exampleBody() string {
 	if !o.takesBody() || len(o.Examples) == 0 {
 		return ""
 	}
-	body, err := json.MarshalIndent(o.Examples[0].Request, "", "  ")
-	if err != nil {
-		panic("api: the example of " + o.ID + " cannot be written: " + err.Error())
-	}
-	return string(body)
+	return indent(o.Examples[0].Request)
 }
 
 // CurlOf returns the curl command of one request. The idempotency key and the body may be "".

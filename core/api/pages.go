@@ -249,8 +249,7 @@ func (a *api) curl(op operation, e example) string {
 		lines = append(lines, `-H "Idempotency-Key: call-7f3c-1"`)
 	}
 	if op.takesBody() {
-		body := strings.ReplaceAll(indent(e.Request), "'", `'\''`)
-		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+body+"'")
+		lines = append(lines, `-H "Content-Type: application/json"`, "-d "+shellQuote(indent(e.Request)))
 	}
 	return strings.Join(lines, " \\\n  ")
 }
