@@ -6,7 +6,7 @@
 //	go requests.Run(ctx)
 //	requests.Add(requestlog.Entry{...}) // never waits
 //
-// Requests are written in batches behind the answers. A process that is killed loses those of its last
+// Requests are written in batches, in the background. A process that is killed loses those of its last
 // second, and one whose store is away keeps the last few thousand: the log is for people, and decides
 // nothing. What was changed is in the audit (core/audit), which loses nothing.
 package requestlog

@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// settled waits for what the process reads and stores behind calls.
+// settled waits for what the process reads and stores in the background.
 func (p *process) settled(t *testing.T, c apikey.Caller) {
 	t.Helper()
 	id := c.Connections[adapter.KindCalendar].ID
@@ -119,7 +119,7 @@ func TestTheListOfCalendarsIsKeptWithTheConnection(t *testing.T) {
 	second.list(t, c, anyZone(t))
 	w.asksFor(t, 1)
 
-	w.clock.advance(askAfter) // used, and read again behind, once
+	w.clock.advance(askAfter) // used, and read again in the background, once
 	second.list(t, c, anyZone(t))
 	second.list(t, c, anyZone(t))
 	w.asksFor(t, 2)
