@@ -23,6 +23,7 @@ const (
 	bytesPerMatch = 1000     // memory that gojq needs
 	maxDigits     = 1 << 15  // bits of a whole number
 	bytesPerPart  = 32       // of a text that is split: one element of a list
+	maxPadding    = 1024     // bytes of a part of a time with a width (timefmt-go, format.go)
 )
 
 var (
@@ -119,7 +120,7 @@ func counting() []gojq.CompilerOption {
 	for name, count := range map[string]func(w *work, v any, args []any) error{
 		"made":    func(w *work, v any, _ []any) error { return w.hold(v) },
 		"widens":  func(w *work, v any, _ []any) error { return w.take(bytesPerPart * lengthOf(v)) },
-		"formats": func(w *work, _ any, args []any) error { return w.take(bytesPerPart * lengthOf(args[0])) },
+		"formats": func(w *work, _ any, args []any) error { return w.formats(args[0]) },
 		"parts":   func(w *work, v any, args []any) error { return w.parts(v, args[0]) },
 		"joins": func(w *work, v any, args []any) error {
 			return w.take(product(membersOf(v), lengthOf(args[0])))
@@ -142,6 +143,15 @@ func counting() []gojq.CompilerOption {
 		}))
 	}
 	return options
+}
+
+// padded matches a part of a format that has a width.
+var padded = regexp.MustCompile(`%[-_^#0]*[1-9]`)
+
+// formats counts what a format of a time makes.
+func (w *work) formats(format any) error {
+	text, _ := format.(string)
+	return w.take(bytesPerPart*len(text) + maxPadding*len(padded.FindAllStringIndex(text, w.bytes/maxPadding+2)))
 }
 
 // parts counts the parts of a text that is split at a separator.

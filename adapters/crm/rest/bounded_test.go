@@ -28,7 +28,8 @@ func hostileAnswers(t testing.TB) map[string]any {
 		"huge": json.Number(strings.Repeat("9", 2000)), "list": many, "deep": deep,
 		"wide": []any{make([]any, 50_000)}, "json": strings.Repeat("[{},", 1<<18), "re": "(a*)*b{1000}",
 		"pattern": "((a{100}){10}|b){1}", "format": strings.Repeat("%c", 1<<18), "width": "%1000000000Y",
-		"minus": -1,
+		"padded": strings.Repeat("%999Y", 100_000),
+		"minus":  -1,
 	}
 	return map[string]any{"steps": map[string]any{"t": map[string]any{
 		"status": 200, "headers": map[string]any{}, "body": body,
@@ -69,6 +70,7 @@ var attacks = []string{
 	`reduce range(40) as $i (10; . * .)`, `.huge | tonumber | reduce range(30) as $i (.; . * .)`,
 	`[.huge | tonumber | limit(10000; repeat(. * .))]`, `pow(10; 1000000)`,
 	`.format as $f | 0 | [limit(100; repeat(strftime($f)))]`, `.width as $w | 0 | strftime($w)`,
+	`.padded as $p | 0 | strftime($p)`,
 	`.deep | [recurse(.[]?)] | map(tojson) | add`, `.deep | [limit(100000; repeat([.]))] | tojson`,
 	`.deep | [paths]`, `.deep | [tostream]`, `[.. | tojson] | add`, `[.. | [..]]`,
 	`.list | group_by(.id) | map(. * 2)`,
