@@ -63,7 +63,8 @@ type ratePolicy struct {
 func newRateLimits(perKey, perTenant int) *rateLimits {
 	l := &rateLimits{}
 	l.add(perKey, ratePolicy{
-		name: "key", of: func(c apikey.Caller) string { return c.KeyID },
+		// In the place of an id, a person has a name, which those of other tenants may have as well.
+		name: "key", of: func(c apikey.Caller) string { return c.Tenant.ID + " " + c.KeyID },
 		detail: "The API key made more than %s requests within a minute.",
 	})
 	l.add(perTenant, ratePolicy{
