@@ -269,6 +269,9 @@ func (d *driver) list(
 		a.base = &url.URL{Scheme: answered.url.Scheme, Host: answered.url.Host}
 	}
 	for _, r := range m.Responses {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, fault.From(err)
+		}
 		address, ok := answered.resolve(r.Href)
 		if !ok {
 			continue

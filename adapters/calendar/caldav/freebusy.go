@@ -83,6 +83,9 @@ func (d *driver) eachInstance(
 	defer release()
 	l := newLimits()
 	for _, r := range objects {
+		if err := ctx.Err(); err != nil {
+			return fault.From(err)
+		}
 		instances, err := r.object.within(span.From, span.To, zone, l)
 		if err != nil {
 			if l.instances < 0 {
@@ -93,6 +96,7 @@ func (d *driver) eachInstance(
 		for _, i := range instances {
 			use(r, i)
 		}
+		clear(r.object.zones) // those that it defines itself may take more memory than all else
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 type object struct {
 	root      *ical.Component
 	known     zones
+	defined   definitions
 	zones     map[string]zone // by TZID, as looked up so far; nil if unknown
 	master    *ical.Component // nil if the account was invited to single instances only
 	overrides []override
@@ -35,12 +36,14 @@ type override struct {
 	event     *ical.Component
 	of        ical.Moment // RECURRENCE-ID, like the series: when the instance would have started
 	following bool        // RANGE=THISANDFUTURE: the later instances differ in the same way
+	at        time.Time   // of, if following
 }
 
 var (
 	errNoEvent    = errors.New("caldav: the object holds no event that can be placed in time")
 	errNoneAtAll  = fmt.Errorf("%w: it holds none at all", errNoEvent)
 	errManyEvents = errors.New("caldav: the object holds more events than are read")
+	errManyZones  = errors.New("caldav: the object defines more time zones than are read")
 )
 
 const (
@@ -58,8 +61,12 @@ func readObject(data []byte, known zones) (*object, error) {
 }
 
 func objectOf(root *ical.Component, known zones) (*object, error) {
-	o := &object{root: root, known: known, zones: map[string]zone{}}
-	if err := o.takeMasters(); err != nil {
+	o := &object{root: root, known: known, defined: definitionsIn(root), zones: map[string]zone{}}
+	if len(root.ChildrenNamed("VTIMEZONE")) > maxDefinitions {
+		return nil, errManyZones
+	}
+	masters, err := o.takeMasters()
+	if err != nil {
 		return nil, err
 	}
 	for _, event := range root.ChildrenNamed("VEVENT") {
@@ -75,7 +82,10 @@ func objectOf(root *ical.Component, known zones) (*object, error) {
 		if err != nil {
 			return nil, errNoEvent
 		}
-		series := o.seriesOf(event)
+		series, is := masters[event.Text("UID")]
+		if !is {
+			series = o
+		}
 		if len(series.overrides) == maxOverrides || len(series.ranged) == maxRanged {
 			return nil, errManyEvents
 		}
@@ -83,6 +93,7 @@ func objectOf(root *ical.Component, known zones) (*object, error) {
 		ov := override{event: event, of: series.likeSeries(of), following: following}
 		series.overrides = append(series.overrides, ov)
 		if following {
+			ov.at = series.instant(ov.of, time.UTC)
 			series.ranged = append(series.ranged, ov)
 		}
 	}
@@ -92,21 +103,28 @@ func objectOf(root *ical.Component, known zones) (*object, error) {
 	return o, nil
 }
 
-// takeMasters makes an object of each event that overrides nothing.
-func (o *object) takeMasters() error {
+// takeMasters makes an object of each event that overrides nothing. It returns the first of each UID, to which
+// overrides belong.
+func (o *object) takeMasters() (first map[string]*object, err error) {
+	first = map[string]*object{}
 	count := map[string]int{} // by UID
 	for _, event := range o.root.ChildrenNamed("VEVENT") {
 		if event.Has("RECURRENCE-ID") {
 			continue
 		}
-		count[event.Text("UID")]++
+		each := o
 		switch {
 		case o.master == nil:
 			o.master = event
 		case len(o.others) == maxParts:
-			return errManyEvents
+			return nil, errManyEvents
 		default:
-			o.others = append(o.others, &object{root: o.root, known: o.known, zones: o.zones, master: event})
+			each = &object{root: o.root, known: o.known, defined: o.defined, zones: o.zones, master: event}
+			o.others = append(o.others, each)
+		}
+		uid := event.Text("UID")
+		if count[uid]++; count[uid] == 1 {
+			first[uid] = each
 		}
 	}
 	for _, each := range o.all() {
@@ -115,7 +133,7 @@ func (o *object) takeMasters() error {
 			each.part = each.names()[0]
 		}
 	}
-	return nil
+	return first, nil
 }
 
 // names returns the names of the object in a resource with others: one of its UID, unless another has that as well, and
@@ -151,16 +169,6 @@ func (o *object) named(part, file string) *object {
 		}
 	}
 	return nil
-}
-
-// seriesOf returns the object that an override belongs to: the first with its UID, or else the first.
-func (o *object) seriesOf(event *ical.Component) *object {
-	for _, each := range o.others {
-		if uid := event.Text("UID"); uid == each.master.Text("UID") && uid != o.master.Text("UID") {
-			return each
-		}
-	}
-	return o
 }
 
 // likeSeries returns the original start of an instance, or UNTIL, as a date if the series is one of whole
@@ -220,9 +228,12 @@ func (o *object) recurs() bool {
 
 // zone returns the zone of a TZID in the object, or nil if it is unknown.
 func (o *object) zone(tzid string) zone {
+	if len(tzid) > maxZoneNameBytes { // to compare such names takes long
+		return nil
+	}
 	z, asked := o.zones[tzid]
 	if !asked {
-		z = o.known.find(o.root, tzid)
+		z = o.known.find(o.defined, tzid)
 		o.zones[tzid] = z
 	}
 	return z
@@ -458,8 +469,7 @@ func (o *object) following(m ical.Moment) (override, bool) {
 	found := false
 	at := o.instant(m, time.UTC)
 	for _, ov := range o.ranged {
-		from := o.instant(ov.of, time.UTC)
-		if from.Before(at) && (!found || from.After(o.instant(last.of, time.UTC))) {
+		if ov.at.Before(at) && (!found || ov.at.After(last.at)) {
 			last, found = ov, true
 		}
 	}

@@ -1,7 +1,9 @@
 package caldav
 
 import (
+	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -338,6 +340,54 @@ func TestObjectsThatWouldRunAwayDoNot(t *testing.T) {
 		}
 		if took := time.Since(began); took > time.Minute { // a runaway takes hours on any machine
 			t.Errorf("%s took %v", name, took)
+		}
+	}
+}
+
+// Anybody may write such an object, and at some servers send it as an invitation. No deadline ends what one takes.
+func TestAnObjectTakesTimeAndMemoryByItsSize(t *testing.T) {
+	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	lines := func(n int, line func(i int) string) string {
+		var all strings.Builder
+		for i := range n {
+			all.WriteString(line(i))
+		}
+		return all.String()
+	}
+	long := strings.Repeat("x", 4000)
+	for name, written := range map[string]string{
+		"many events with many overrides": lines(maxParts, func(i int) string {
+			return fmt.Sprintf("BEGIN:VEVENT\nUID:%s%d\nDTSTART:20260101T000000Z\nEND:VEVENT\n", long, i)
+		}) + lines(maxOverrides, func(i int) string {
+			return fmt.Sprintf("BEGIN:VEVENT\nUID:x\nDTSTART:20260101T000000Z\nRECURRENCE-ID:%s\nEND:VEVENT\n",
+				from.Add(time.Duration(i)*time.Minute).Format("20060102T150405Z"))
+		}),
+		"many instances with many ranges": event("DTSTART:20260201T000000Z\nDURATION:PT1S\n"+
+			"RRULE:FREQ=SECONDLY;UNTIL=20260210T000000Z\nRDATE;VALUE=PERIOD:20260201T000000Z/P40D") +
+			lines(maxRanged, func(i int) string {
+				id := fmt.Sprintf("TZID=Europe/Berlin:20260131T00%02d00", i%60)
+				return event("DTSTART;" + id + "\nDURATION:PT1S\nRECURRENCE-ID;RANGE=THISANDFUTURE;" + id)
+			}),
+		"many zones": lines(400, func(i int) string {
+			return fmt.Sprintf("BEGIN:VTIMEZONE\nTZID:z%d\nBEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETTO:+0100\n"+
+				"RRULE:FREQ=SECONDLY;UNTIL=19700101T120000Z\nEND:STANDARD\nEND:VTIMEZONE\n", i)
+		}) + event("DTSTART:20260301T000000Z\n"+lines(400, func(i int) string {
+			return fmt.Sprintf("RDATE;TZID=z%d:20260301T000000\n", i)
+		})),
+		"a zone with a long name": event("DTSTART:20260301T000000Z\nEXDATE;TZID=" + strings.Repeat(long, 500) +
+			":20260301T000000" + strings.Repeat(",20260301T000000", 40_000)),
+		"every second": event("DTSTART;TZID=Europe/Berlin:20260101T000000\nRRULE:FREQ=SECONDLY"),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		if o, err := readObject([]byte("BEGIN:VCALENDAR\n"+written+"END:VCALENDAR\n"), zones{}); err == nil {
+			_, _ = o.within(from, from.AddDate(0, 0, 7), time.UTC, newLimits())
+		}
+		took := time.Since(began)
+		runtime.ReadMemStats(&after)
+		if made := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 5*time.Second || made > 100 {
+			t.Errorf("%s: %d KiB take %v and %d MiB", name, len(written)>>10, took, made)
 		}
 	}
 }

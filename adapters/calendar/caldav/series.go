@@ -191,7 +191,7 @@ func (o *object) reach() (length, shift time.Duration) {
 }
 
 // emptySteps bounds the search for an instance that is left: a daily series of eighteen years.
-const emptySteps = 20_000
+const emptySteps = 150_000
 
 // isEmpty reports whether a series has no instance left. A series that is too long to tell is not empty.
 func (o *object) isEmpty() bool {

@@ -36,18 +36,31 @@ func (z namedZone) wall(at time.Time) time.Time { return timezone.Wall(at, z.loc
 // zones finds and caches the zones of TZIDs during one call. It is not safe for concurrent use.
 type zones map[string]*time.Location // by TZID; nil if looked up and not found
 
+// definitions are the VTIMEZONEs of an object, by TZID.
+type definitions map[string][]*ical.Component
+
+// maxDefinitions is how many zones an object may define. Each can take a hundred thousand steps to read, and few
+// objects define more than two.
+const maxDefinitions = 100
+
+func definitionsIn(object *ical.Component) definitions {
+	all := definitions{}
+	for _, definition := range object.ChildrenNamed("VTIMEZONE") {
+		tzid := definition.Text("TZID")
+		all[tzid] = append(all[tzid], definition)
+	}
+	return all
+}
+
 // find returns the zone of a TZID within an object, or nil if it is unknown. It prefers the time-zone
 // database, because objects carry outdated copies of its rules. But EST is a name of the database, in which clocks
 // are never set, and of those who mean New York: there, the object's own definition counts (RFC 5545 section 3.2.19).
-func (zs zones) find(object *ical.Component, tzid string) zone {
+func (zs zones) find(defined definitions, tzid string) zone {
 	location := zs.location(tzid)
 	if location != nil && !slices.Contains(standards, location.String()) {
 		return namedZone{location}
 	}
-	for _, definition := range object.ChildrenNamed("VTIMEZONE") {
-		if definition.Text("TZID") != tzid {
-			continue
-		}
+	for _, definition := range defined[tzid] {
 		if location != nil && len(definition.ChildrenNamed("DAYLIGHT")) == 0 {
 			break
 		}
@@ -257,8 +270,13 @@ func zoneName(data []byte, known zones) string {
 	if err != nil {
 		return ""
 	}
-	for _, definition := range root.ChildrenNamed("VTIMEZONE") {
-		if z := known.find(root, definition.Text("TZID")); z != nil {
+	all := root.ChildrenNamed("VTIMEZONE")
+	if len(all) > maxDefinitions {
+		return ""
+	}
+	defined := definitionsIn(root)
+	for _, definition := range all {
+		if z := known.find(defined, definition.Text("TZID")); z != nil {
 			return z.name()
 		}
 	}

@@ -65,7 +65,7 @@ func TestAnAbbreviationIsAsTheObjectDefinesIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z := zones{}.find(root, c.tzid)
+		z := zones{}.find(definitionsIn(root), c.tzid)
 		for month, want := range map[time.Month]string{time.July: c.july, time.January: c.january} {
 			at := z.localize(time.Date(2027, month, 5, 10, 0, 0, 0, time.UTC))
 			if got := at.UTC().Format("15:04"); got != want {

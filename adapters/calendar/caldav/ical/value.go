@@ -67,12 +67,13 @@ func (m Moment) Property(name string, more ...Moment) Property {
 // write that.
 func (p Property) Moments() ([]Moment, error) {
 	var list []Moment
+	tzid := p.Param("TZID")
 	for text := range strings.SplitSeq(p.Value, ",") {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
 		text, _, _ = strings.Cut(text, "/")
-		m, err := ParseMoment(strings.TrimSpace(text), p.Param("TZID"))
+		m, err := ParseMoment(strings.TrimSpace(text), tzid)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,9 @@ import (
 // Budget is the amount of work left. One Budget may span many expansions.
 type Budget struct{ Steps int }
 
+// stepsOfFound is what a start costs that is found: it takes memory, at the caller's as well.
+const stepsOfFound = 20
+
 // ErrBudget means that the budget is used up.
 var ErrBudget = errors.New("recur: the rule repeats more often than can be followed")
 
@@ -102,6 +105,9 @@ func (x *expansion) add(at int64) error {
 	x.counted++
 	x.last = at
 	if at >= x.from {
+		if err := x.budget.spend(stepsOfFound); err != nil {
+			return err
+		}
 		x.found = append(x.found, time.Unix(at, 0).UTC())
 	}
 	if x.counted == x.rule.Count {
