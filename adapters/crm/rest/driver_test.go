@@ -649,6 +649,25 @@ func TestLabelsAndTheirValues(t *testing.T) {
 	}
 }
 
+// A hostile ticket system could name so many labels that to compare each with the others takes a minute.
+func TestAVocabularyIsBounded(t *testing.T) {
+	t.Parallel()
+	for labels, ok := range map[int]bool{1000: true, 1001: false, 90_000: false} {
+		var list strings.Builder
+		for i := range labels {
+			fmt.Fprintf(&list, ",%d", i)
+		}
+		s := serve(t, says(map[string]reply{"GET /api/states": {status: 200, body: list.String()[1:]}}), anonymous)
+		words, err := s.open(t, plain(s.url, object{"vocabulary": object{
+			"steps":    []any{object{"name": "states", "path": "states", "text": true}},
+			"statuses": `.steps.states.body | split(",")`,
+		}})).Vocabulary(t.Context())
+		if ok != (err == nil) || !ok && !strings.Contains(err.Error(), "statuses: gives more than 1,000 labels") {
+			t.Errorf("%d labels: %d, %v", labels, len(words.Statuses), err)
+		}
+	}
+}
+
 func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	for path, c := range map[string]struct {

@@ -16,6 +16,9 @@ type label struct {
 	value any // the name itself if there is no other
 }
 
+// maxLabels bounds each list of a vocabulary: it is compared label by label, and remembered.
+const maxLabels = 1000
+
 // words is the vocabulary with its values.
 type words struct{ statuses, priorities []label }
 
@@ -78,6 +81,9 @@ func (d *driver) ask(ctx context.Context, r *run) (words, error) {
 					"gives a list of something other than labels or {label, value}")
 			}
 			*list.into = append(*list.into, l)
+		}
+		if len(*list.into) > maxLabels {
+			return words{}, misfit(list.source.setting, "gives more than 1,000 labels")
 		}
 		*list.into = distinct(*list.into)
 	}
