@@ -185,6 +185,14 @@ const (
 	caldavSpace = "urn:ietf:params:xml:ns:caldav"
 )
 
+// addressBytes returns about how much memory the addresses of a principal take.
+func (p prop) addressBytes() (size int) {
+	for _, address := range p.Addresses.List {
+		size += bytesBesideObject + 2*len(address.Href) // as it is, and as its key
+	}
+	return size
+}
+
 // properties returns the properties that the resource has. Missing ones have another status.
 func (r response) properties() prop {
 	for _, ps := range r.Propstats {

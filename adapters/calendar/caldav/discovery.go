@@ -12,6 +12,7 @@ import (
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // account is the result of the discovery: who the account is and where its calendars are. It is immutable, but for
@@ -27,6 +28,27 @@ type account struct {
 	calendars    []calendarCollection
 	found        time.Time
 	owners       sync.Map // a calendarOwner for each address of one
+	bytes        int      // about how much memory it takes, without the owners
+}
+
+// A server, which may be a tenant's own, names as many calendars and addresses as it wants, and an account is remembered
+// for as long as its connection is used.
+const (
+	maxAccountBytes = 1 << 20 // more than a thousand calendars
+	maxOwnerBytes   = 4 << 10 // of the addresses of a calendar's owner
+)
+
+// take counts what is remembered, with the lengths of its texts.
+func (a *account) take(lengths ...int) error {
+	a.bytes += bytesBesideObject
+	for _, length := range lengths {
+		a.bytes += length
+	}
+	if a.bytes > maxAccountBytes {
+		return fault.New(fault.Exhausted, upstream.ReasonAnswerTooLarge,
+			"The calendar server names more calendars or addresses of the account than are read.")
+	}
+	return nil
 }
 
 // calendarCollection is one calendar.
@@ -61,6 +83,9 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 		return nil, err
 	}
 	a := &account{principal: entry.at, autoSchedule: entry.autoSchedule, found: d.now()}
+	if err := a.take(len(entry.own.DisplayName), entry.own.addressBytes()); err != nil {
+		return nil, err
+	}
 	d.identify(a, entry.own)
 
 	homes := resolveAll(entry.at, entry.own.Homes)
@@ -291,6 +316,10 @@ func (d *driver) list(
 			}}
 		if owners := resolveAll(answered.url, p.Owner); len(owners) > 0 {
 			found.owner = owners[0]
+		}
+		// The id is in the address as well, and what was trimmed is kept with the rest.
+		if err := a.take(3*len(id), len(r.Href), len(p.DisplayName), len(p.SyncToken)); err != nil {
+			return nil, nil, err
 		}
 		list = append(list, found)
 	}

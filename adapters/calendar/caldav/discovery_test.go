@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 const password = "correct horse battery"
@@ -145,6 +147,21 @@ func TestTheServersOwnAddressOfTheAccountIsTold(t *testing.T) {
 	if err != nil || got != (calendar.Account{Email: email, Name: "Alice"}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
+}
+
+// What is known of an account is kept as long as its connection is in use, and a tenant may have many connections.
+func TestAnAccountThatTakesTooMuchMemoryIsRefused(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	for i := range 500 {
+		a.AddCalendar(strconv.Itoa(i), "A calendar of its own", "", false)
+	}
+	if all, err := a.open(t, "", nil).Calendars(t.Context()); err != nil || len(all) != 503 {
+		t.Errorf("%d calendars: %v", len(all), err)
+	}
+	a.AddCalendar("long", strings.Repeat("x", 1<<20), "", false)
+	_, err := a.open(t, "", nil).Calendars(t.Context())
+	want(t, err, fault.Exhausted, upstream.ReasonAnswerTooLarge)
 }
 
 func TestServersThatAreNone(t *testing.T) {

@@ -92,9 +92,11 @@ func (d *driver) ownerOf(ctx context.Context, a *account, calendarID string) (ca
 	}
 	var owner calendarOwner
 	if err == nil && len(m.Responses) > 0 {
-		owner = calendarOwner{m.Responses[0].properties(), answered.url}
+		owner = calendarOwner{prop{Addresses: m.Responses[0].properties().Addresses}, answered.url}
 	}
-	a.owners.Store(address.String(), owner)
+	if owner.own.addressBytes() <= maxOwnerBytes {
+		a.owners.Store(address.String(), owner)
+	}
 	return owner, nil
 }
 
