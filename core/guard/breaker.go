@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -56,8 +55,9 @@ func judge(f *fault.Error, ended bool, took, patience time.Duration) verdict {
 		}
 		return failure
 	case fault.Unavailable:
-		// The provider did respond, even if only to refuse a write that it takes later.
-		if f.Reason == fault.ReasonOutcomeUnknown || f.Unsent && strings.HasPrefix(f.Metadata["upstream_status"], "4") {
+		// The provider did respond, even if only to refuse a write that it takes later. Otherwise a tenant could have its
+		// calls fail, and take the host from all.
+		if status := f.Metadata["upstream_status"]; f.Reason == fault.ReasonOutcomeUnknown || status != "" && status < "5" {
 			return success
 		}
 		return failure

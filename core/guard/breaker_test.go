@@ -46,6 +46,8 @@ func TestARealAnswerIsHealthy(t *testing.T) {
 		"rate limited": failing(fault.RateLimited),
 		// Salesforce's maintenance, during which it can be read, and a record that somebody else changes.
 		"a write refused for now": failingUnsent(fault.Unavailable).With("upstream_status", "400"),
+		// A tenant's description of a ticket system says which answers mean an outage, such as 404 of a path that is none.
+		"what a description takes for an outage": failing(fault.Unavailable).With("upstream_status", "404"),
 	} {
 		t.Run(rule, func(t *testing.T) {
 			bubble(t, Options{MaxTries: 1}, func(t *testing.T, g *Guard) {
