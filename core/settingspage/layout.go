@@ -157,7 +157,7 @@ func momentOf(t *time.Time) string {
 // shell writes words as a command line.
 func shell(words ...string) string {
 	for i, w := range words {
-		if w == "" || strings.ContainsAny(w, " \t\"'\\$`;&|<>(){}[]*?!#~\n") {
+		if w == "" || strings.ContainsAny(w, " \t\"'\\$`;&|<>(){}[]*?!#~\r\n") {
 			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
