@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"frontdesk/core/store/storetest"
@@ -40,4 +42,18 @@ func TestCommandsRefuseWhatIsNotTheGateways(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuse("A later version of Frontdesk")
+}
+
+// A command on a full disk says so, also where SQLite finds no room for the files beside the database.
+func TestAFullDiskIsNamedBeforeTheDatabaseOpens(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("migrate")
+	// No file may grow beyond 4 KiB (ulimit of POSIX, in units of 512 bytes), and the index of the log has 32.
+	c := d.command("tenant", "list")
+	limited := exec.Command("sh", append([]string{"-c", `ulimit -f 8 && exec "$@"`, "sh"}, c.Args...)...)
+	limited.Env = c.Env
+	if out, err := limited.CombinedOutput(); err == nil || !strings.Contains(string(out), "Make room on its disk") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

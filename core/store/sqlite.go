@@ -202,6 +202,8 @@ func classifySQLite(err error) class {
 		return unique
 	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return orphan
+	case sqlite3.SQLITE_IOERR_SHMSIZE: // the index of the log cannot grow
+		return full
 	}
 	switch failed.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
