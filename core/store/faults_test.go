@@ -107,6 +107,19 @@ func TestAStoreThatIsDown(t *testing.T) {
 	})
 }
 
+// A user who owns no tables, as after a restore by another one, is the operator's mistake and not the gateway's.
+func TestTablesThatMayNotBeUsed(t *testing.T) {
+	t.Parallel()
+	s := got(store.Open(t.Context(), storetest.Postgres(t)+"&role=pg_monitor"))(t)
+	defer s.Close()
+	for _, name := range []string{"migrate", "pending", "read", "write", "change", "update"} {
+		err := calls[name](t.Context(), s)
+		refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
+		tells(t, err, "permission denied")
+		tells(t, err, "Make the user in store.url the owner of the tables")
+	}
+}
+
 // The URL says how many connections a replica opens, as for package pgxpool.
 func TestTheURLSaysHowManyConnectionsAreOpened(t *testing.T) {
 	t.Parallel()

@@ -139,6 +139,7 @@ func TestWhatPostgresSaysIsClassified(t *testing.T) {
 	for code, want := range map[string]class{
 		"23505": unique, "23503": orphan, "40001": again, "40P01": again, "55P03": again, "08006": down,
 		"53100": full, "53300": down, "57P01": down, "57P03": down, "58030": down, "25006": down, "XX000": down,
+		"42501": denied,
 		"23514": defect, "42601": defect, "42P01": defect, "22021": defect, "57014": defect,
 	} {
 		if is := classifyPostgres(fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code})); is != want {

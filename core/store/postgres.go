@@ -175,6 +175,8 @@ func classifyPostgres(err error) class {
 		return full
 	case "25006": // read-only: a server that was failed over
 		return down
+	case "42501": // insufficient privilege
+		return denied
 	}
 	// Connection, resources, shutdown, system, internal.
 	for _, prefix := range []string{"08", "53", "57P", "58", "XX"} {
