@@ -41,13 +41,19 @@ func checkDirectory(key, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+	mode := info.Mode().Perm()
+	switch {
+	case mode&0o022 == 0:
+		return nil
+	case info.Mode()&fs.ModeSticky != 0: // other programs need it as it is
 		return fault.Newf(fault.Invalid, ReasonDirectoryExposed,
-			"%s: other users can write to the directory %s (mode %04o), and so can replace the database or "+
-				"the key set. Make sure that nothing in it was changed, then run: chmod go-w "+
-				"%s", key, path, mode, path)
+			"%s: %s is a directory for all users, any of whom could put a database or a key set there. Name a "+
+				"directory of its own, such as %s.", key, path, filepath.Join(path, "frontdesk"))
 	}
-	return nil
+	return fault.Newf(fault.Invalid, ReasonDirectoryExposed,
+		"%s: other users can write to the directory %s (mode %04o), and so can replace the database or "+
+			"the key set. Make sure that nothing in it was changed, then run: chmod go-w "+
+			"%s", key, path, mode, path)
 }
 
 // checkDatabase refuses a database other than the one that the gateway used last: an empty one, in which

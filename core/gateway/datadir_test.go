@@ -80,7 +80,7 @@ func TestWhatOthersCanWriteIsRefused(t *testing.T) {
 		says string
 	}{
 		{"the directory, by its group", 0o770, "", ReasonDirectoryExposed},
-		{"the directory, by everyone", 0o1777, "", ReasonDirectoryExposed},
+		{"the directory, by everyone", 0o777, "", ReasonDirectoryExposed},
 		{"the database", 0o660, "frontdesk.db", store.ReasonFileExposed},
 		{"the database's log", 0o606, "frontdesk.db-wal", store.ReasonFileExposed},
 	} {
@@ -104,6 +104,15 @@ func TestWhatOthersCanWriteIsRefused(t *testing.T) {
 		chmod(t, filepath.Join(cfg.DataDir, "keyset.json"), 0o620)
 		if err := starts(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a directory for all users, such as /tmp, which is left to them", func(t *testing.T) {
+		cfg := readyConfig(t, "")
+		chmod(t, cfg.DataDir, 0o1777)
+		err := starts(t.Context(), cfg)
+		wantRefused(t, err, ReasonDirectoryExposed, "a directory of its own, such as "+cfg.DataDir+"/frontdesk")
+		if strings.Contains(err.Error(), "chmod") {
+			t.Error(err)
 		}
 	})
 	t.Run("the directory of a database elsewhere", func(t *testing.T) {
