@@ -68,8 +68,15 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 // copyInto copies within one reading transaction. The copy can give freed pages back to the disk, even if the
 // original, from an earlier version, cannot.
 func (s *Store) copyInto(ctx context.Context, path string) error {
-	connector, err := sqliteConnector(s.path, url.Values{"_busy_timeout": {"200"}},
-		url.Values{"_auto_vacuum": {incremental}})
+	own := url.Values{}
+	mode, _, err := find(ctx, s.read, scanInt, "PRAGMA auto_vacuum")
+	if err != nil {
+		return err
+	}
+	if mode != 2 { // else the copy gets it from the original, in which setting it would write
+		own.Set("_auto_vacuum", incremental)
+	}
+	connector, err := sqliteConnector(s.path, url.Values{"_busy_timeout": {"200"}}, own)
 	if err != nil {
 		return err
 	}

@@ -325,6 +325,18 @@ func TestSQLiteFile(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one that has tables is opened and copied without a write, as on a full disk", func(t *testing.T) {
+		url := storetest.SQLite(t)
+		connection(t, storetest.Open(t, url), "c1")
+		other := got(storetest.Database(t, url).Begin())(t) // no other connection can write meanwhile
+		defer func() { must(t, other.Rollback()) }()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s := got(store.Open(ctx, url))(t)
+		defer s.Close()
+		equal(t, len(got(s.Tenants(ctx))(t)), 1)
+		must(t, s.Backup(ctx, filepath.Join(t.TempDir(), "copy.db")))
+	})
 	t.Run("damage is found", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "f.db")
 		s := opened(t, "sqlite:"+path)

@@ -44,10 +44,14 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 		"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"},
 		"_error_rc": {"1"},
 	}
-	writer, err := sqliteConnector(path, common, url.Values{
-		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_auto_vacuum": {incremental},
+	writing := url.Values{
+		"_journal_mode": {"WAL"}, "_txlock": {"immediate"},
 		"_pragma": {"journal_size_limit(67108864)", "wal_autocheckpoint(4000)", "cache_size(-16384)",
-			"secure_delete(ON)", "temp_store(MEMORY)"}})
+			"secure_delete(ON)", "temp_store(MEMORY)"}}
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		writing.Set("_auto_vacuum", incremental)
+	}
+	writer, err := sqliteConnector(path, common, writing)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -170,8 +174,8 @@ func cause(err error) error {
 	return err
 }
 
-// incremental lets a new file give freed pages back to the disk. It changes nothing in a file that has
-// tables.
+// incremental lets a new file give freed pages back to the disk. It changes nothing in a file that has tables, but is
+// written there, which needs room on the disk and the turn of the only writer.
 const incremental = "INCREMENTAL"
 
 func sqliteConnector(path string, common, own url.Values) (driver.Connector, error) {
