@@ -350,6 +350,28 @@ func TestVapiDoesNotSayForTheModelThatAWriteGoesOn(t *testing.T) {
 	}
 }
 
+// What goes on is not done yet: a backend that goes by "ok" must not take a meeting for booked that may still be
+// refused. The sentence is for the caller, and the message tells the model what to do.
+func TestAWriteThatGoesOnIsNotToldAsDone(t *testing.T) {
+	w := openWithin(t, 50*time.Millisecond)
+	goOn := make(chan struct{})
+	w.answer = func(string) (int, string) {
+		<-goOn
+		return 200, `{"say":"Done."}`
+	}
+	_, body := w.post("/alpha/agents/tools/book_slot", `{"slot_id":"st_1"}`)
+	close(goOn)
+	var answer struct {
+		OK           bool
+		Say, Message string
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.OK ||
+		answer.Say != "I am still working on that. One moment, please." ||
+		!strings.Contains(answer.Message, "exactly the same values") {
+		t.Errorf("%v: %s", err, body)
+	}
+}
+
 // Each call of a tool has an answer of some hundred bytes, so that their number is bounded, and a list is not read
 // further than that. The list of old servers counts where it is the one that is answered.
 func TestVapiAsksForAFewCallsAtATime(t *testing.T) {

@@ -76,14 +76,18 @@ func (r Result) Text() string {
 	return strings.TrimSpace(r.Said + "\n" + string(readable(r.Answer)))
 }
 
-// Object returns the answer as one JSON object, with "ok" and "say" among its fields.
+// Object returns the answer as one JSON object, with "ok" and "say" among its fields. What goes on is not done yet.
 func (r Result) Object() map[string]any {
-	object := map[string]any{"ok": r.OK, "say": r.Said}
+	object := map[string]any{"ok": r.OK && !r.GoesOn, "say": r.Said}
 	for name, value := range r.Answer {
 		object[name] = value
 	}
 	return object
 }
+
+// goesOn tells a model what to do while a write goes on.
+var goesOn = map[string]json.RawMessage{"message": asJSON("This has not ended yet, and goes on. Call the tool once " +
+	"more with exactly the same values: the answer tells what became of it.")}
 
 // Run calls a tool. It returns an error only if ctx ends.
 func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
@@ -121,7 +125,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		if !c.Tool.Writes {
 			return Result{Said: words.late}, nil
 		}
-		return Result{OK: true, GoesOn: true, Said: words.goesOn}, nil
+		return Result{OK: true, GoesOn: true, Said: words.goesOn, Answer: goesOn}, nil
 	}
 }
 
