@@ -237,7 +237,7 @@ func slotOperations(s Calendar) []operation {
 			Description: "Finds the meetings with a person: those booked through this gateway for exactly the " +
 				"e-mail address or the number, and those in the calendars to which exactly the address is invited. Times " +
 				"are as they are in the calendar now. What cannot be read is named in unread_sources. A number that " +
-				"is withheld has no meetings." + alpha,
+				"is withheld has no meetings, and the sentence says that nobody knows who is calling." + alpha,
 			Reasons: []string{fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents, fault.ReasonNotConnected,
 				fault.ReasonReconnectRequired},
 			Examples: []example{{Name: "email", Summary: "By an e-mail address",

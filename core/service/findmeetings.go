@@ -95,6 +95,9 @@ func (s *Calendar) FindMeetings(
 		answer.Meetings = append(answer.Meetings, shown)
 	}
 	answer.Say = speech.In(language.Of(ctx)).Meetings(starts, s.opts.Now(), answer.Complete)
+	if in.Email == "" && in.Phone == "" { // nothing was looked for, so that there may well be a meeting
+		answer.Say = sayCandidates(ctx, nil)
+	}
 	return answer, s.opts.Store.SeeMeetings(ctx, seen)
 }
 

@@ -104,6 +104,15 @@ func TestMeetingsOfACallerAreFoundExactly(t *testing.T) {
 	if answer.Meetings[0] != want || answer.TimeZone != "Europe/Berlin" || answer.Say != say {
 		t.Errorf("found %+v, want %+v", answer, want)
 	}
+	// A caller who may have a meeting is not told that there is none, where nothing was looked for.
+	for in, say := range map[*FindMeetings]string{
+		{}:                      "I do not know who is calling.",
+		{Phone: "+12025550102"}: "I could not find an appointment.",
+	} {
+		if got := findMeetings(t, p, c, *in); got.Say != say {
+			t.Errorf("%+v: said %q, want %q", *in, got.Say, say)
+		}
+	}
 	stranger := w.tenant("beta") // of the same account, where it booked nothing
 	if got := findMeetings(t, p, stranger, FindMeetings{Phone: "+12025550101"}); len(got.Meetings) > 0 {
 		t.Errorf("another tenant finds %+v", got)
