@@ -323,6 +323,20 @@ func TestVapiSaysForTheModelOnlyWhatIsTheWholeAnswer(t *testing.T) {
 	if !said("book-slot") {
 		t.Error("a name with a hyphen is another tool")
 	}
+	for rule, c := range map[string]struct {
+		answer string
+		want   bool
+	}{
+		"a few slots":        {`{"say":"I have Monday.","slots":[{"slot_id":"st_1"}]}`, true},
+		"no slot":            {`{"say":"I have no free time in that period.","slots":[]}`, false},
+		"no meeting":         {`{"say":"I could not find an appointment.","meetings":[]}`, false},
+		"more than is heard": {`{"say":"I have ` + strings.Repeat("Monday the first at noon or ", 30) + `."}`, false},
+	} {
+		w.answer = func(string) (int, string) { return 200, c.answer }
+		if got := said("find_slots"); got != c.want {
+			t.Errorf("%s: said for the model: %v", rule, got)
+		}
+	}
 	w.answer = func(string) (int, string) {
 		return 400, `{"code":3,"message":"No.","details":[{"@type":"x/google.rpc.ErrorInfo","reason":"INVALID_REQUEST"},` +
 			`{"@type":"x/google.rpc.LocalizedMessage","message":"I did not get that."}]}`

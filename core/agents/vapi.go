@@ -99,6 +99,9 @@ type vapiMessage struct {
 const (
 	vapiAtOnce = 4  // calls of tools that run
 	vapiAtMost = 32 // calls of tools in one request; a model asks for a few
+
+	// vapiSaysBytes has room for the four slots that find_slots answers by default, in each language: half a minute.
+	vapiSaysBytes = 450
 )
 
 // vapi answers a server message. Those that ask for nothing get an empty object.
@@ -212,9 +215,11 @@ func (c vapiToolCall) answer(r toolcall.Result) vapiResult {
 // message is provided, only this message will be spoken and the model will not be requested to come up with a
 // response" (ToolMessageComplete). So the sentence must be all that there is to say: nothing of a ticket is said
 // but its number, of a held slot nothing that a booking needs besides, and after a failure, or while a write goes
-// on, the model has to call once more.
+// on, the model has to call once more. Where nothing was found, it has to ask for another time or address, and of more
+// than can be listened to, it has to choose.
 func sayVapi(t api.Tool, r toolcall.Result) bool {
-	if !r.OK || r.GoesOn || r.Said == "" {
+	if !r.OK || r.GoesOn || r.Said == "" || len(r.Said) > vapiSaysBytes ||
+		string(r.Answer["slots"]) == "[]" || string(r.Answer["meetings"]) == "[]" {
 		return false
 	}
 	switch t.Name {
