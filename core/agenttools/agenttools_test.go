@@ -279,6 +279,13 @@ func TestThePromptHasWhatTheToolsNeed(t *testing.T) {
 		!strings.Contains(text, "begins with a sentence") {
 		t.Errorf("the prompt at Vapi is\n%s", text)
 	}
+	// A model that sent a date in another form is not to ask the caller for what the caller has said.
+	for _, id := range agenttools.IDs() {
+		prompt := made(t, id, samples()).Prompt
+		if !strings.Contains(prompt, "has fields, what you sent was not right") {
+			t.Errorf("the prompt at %s has the caller asked for what is the model's to correct:\n%s", id, prompt)
+		}
+	}
 	unknown, err := agenttools.For("retell", agenttools.Setup{PublicURL: "https://desk.example.com"})
 	if err != nil || strings.Contains(unknown.Prompt, "time zone of the business") {
 		t.Errorf("without a time zone: %v\n%s", err, unknown.Prompt)

@@ -38,11 +38,15 @@ func prompt(p Platform, zone string, tools []callable) string {
 	}
 	if p.overMCP || p.asText {
 		lines = append(lines, "The result of a tool begins with a sentence. You can say it as it is.",
-			"If the JSON after the sentence has message, do what that asks for.")
+			"If the JSON after the sentence has fields, what you sent was not right. Do not say the sentence: correct "+
+				"what you sent, and call the tool again. Ask the caller only for what you do not know.",
+			"If it has message and no fields, do what that asks for.")
 	} else {
 		lines = append(lines,
 			"If the answer of a tool has say, you can say it as it is.",
-			"If ok is false in the answer of a tool, say what say has, and do what message asks for.")
+			"If the answer of a tool has fields, what you sent was not right. Do not say what say has: correct what "+
+				"you sent, and call the tool again. Ask the caller only for what you do not know.",
+			"If ok is false and there are no fields, say what say has, and do what message asks for.")
 	}
 	return "- " + strings.Join(lines, "\n- ")
 }
