@@ -299,8 +299,28 @@ func resultOf(r *api.Recorder, t api.Tool, words words, spoken speech.Language) 
 		if said = spoken.Ticket(ticket.Number); t.Writes {
 			said = spoken.Opened(ticket.Number)
 		}
+		answer["ticket"] = briefly(answer["ticket"])
 	}
 	return Result{OK: true, Said: said, Answer: answer}
+}
+
+// longestDescription is how much of a ticket's description a model gets, in characters. Too large a result "is likely
+// to bloat the model context, increasing latency and risking truncation of earlier instructions"
+// (ToolCallResultMessageWarning of @vapi-ai/server-sdk 2.0.1), and some tickets begin with a long mail.
+const longestDescription = 2000
+
+// briefly returns a ticket with the beginning of its description, if that is long.
+func briefly(ticket json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if len(ticket) <= longestDescription || json.Unmarshal(ticket, &fields) != nil {
+		return ticket
+	}
+	description := []rune(textOf(fields["description"]))
+	if len(description) <= longestDescription {
+		return ticket
+	}
+	fields["description"] = readable(string(description[:longestDescription]) + "…")
+	return readable(fields)
 }
 
 // failureOf returns what a model needs of a google.rpc.Status.

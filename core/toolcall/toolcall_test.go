@@ -1,12 +1,41 @@
 package toolcall
 
 import (
+	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"frontdesk/core/api"
 )
+
+// A ticket that began as a long mail is no reason to wait for a model that reads all of it, and to forget its prompt.
+// What fits stays as it is, and so does everything else of the ticket.
+func TestAModelGetsTheBeginningOfALongDescription(t *testing.T) {
+	for given, want := range map[string]string{
+		strings.Repeat("ü", 2000):       strings.Repeat("ü", 2000),
+		strings.Repeat("ü", 2001):       strings.Repeat("ü", 2000) + "…",
+		strings.Repeat("<b> & ", 10000): strings.Repeat("<b> & ", 333) + "<b…",
+	} {
+		r := Runner{
+			API: func() http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					_ = json.NewEncoder(w).Encode(map[string]any{"ticket": map[string]string{
+						"ticket_number": "7", "description": given, "last_comment": "Sent."}})
+				})
+			},
+			Within: 10 * time.Second, Now: time.Now,
+		}
+		result, err := r.Run(t.Context(), Call{Tool: api.Tool{Path: "/v1/tickets/get-ticket"}})
+		var ticket map[string]string
+		if err != nil || json.Unmarshal(result.Answer["ticket"], &ticket) != nil || ticket["description"] != want ||
+			ticket["ticket_number"] != "7" || ticket["last_comment"] != "Sent." ||
+			strings.Contains(result.Text(), "u003c") {
+			t.Errorf("a description of %d bytes became %d: %v", len(given), len(ticket["description"]), err)
+		}
+	}
+}
 
 // TestAPanicOfACallIsThatOfItsRequest: the API around the request recovers it. In the goroutine in which the call goes
 // on when the time for its answer is over, it would end the process.
