@@ -286,6 +286,14 @@ func TestThePromptHasWhatTheToolsNeed(t *testing.T) {
 			t.Errorf("the prompt at %s has the caller asked for what is the model's to correct:\n%s", id, prompt)
 		}
 	}
+	// Who is told the times of the business, without its time zone, takes them for those of the clock on the wall.
+	const elsewhere = "in another time zone than the business"
+	if prompt := made(t, "retell", real()).Prompt; !strings.Contains(prompt, elsewhere) {
+		t.Errorf("the prompt leaves a caller elsewhere to guess whose time it is:\n%s", prompt)
+	}
+	if strings.Contains(all, elsewhere) {
+		t.Errorf("the prompt names a field that no tool has:\n%s", all)
+	}
 	unknown, err := agenttools.For("retell", agenttools.Setup{PublicURL: "https://desk.example.com"})
 	if err != nil || strings.Contains(unknown.Prompt, "time zone of the business") {
 		t.Errorf("without a time zone: %v\n%s", err, unknown.Prompt)

@@ -4,10 +4,12 @@ import "strings"
 
 // prompt returns the lines of a prompt that go with the tools.
 func prompt(p Platform, zone string, tools []callable) string {
-	var writes, looksUp bool
+	var writes, looksUp, takesZone bool
 	for _, t := range tools {
 		writes = writes || t.Writes
 		looksUp = looksUp || t.AboutCaller
+		_, has := t.schema.Properties["time_zone"]
+		takesZone = takesZone || has
 	}
 	lines := []string{"You answer the telephone at the front desk of a business."}
 	switch {
@@ -20,6 +22,10 @@ func prompt(p Platform, zone string, tools []callable) string {
 	}
 	if zone != "" {
 		lines = append(lines, "The time zone of the business is "+zone+". Give tools times in it.")
+	}
+	if takesZone {
+		lines = append(lines, "If the caller is in another time zone than the business, give the caller's to the "+
+			"tools that take time_zone, with times in it, and say that the times are the caller's.")
 	}
 	lines = append(lines,
 		"Say times as people do: the weekday, the day and the hour, without the year and the time zone.",
