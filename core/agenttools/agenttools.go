@@ -26,7 +26,7 @@ type Tool struct {
 	// CallerNumber is the field of the body for the number that the telephone call comes from. The platform
 	// sets it, and the model does not. "": there is none.
 	CallerNumber string
-	// AboutCaller says that the operation asks for that number, and for nothing else of the call.
+	// AboutCaller says that the operation tells who calls.
 	AboutCaller bool
 }
 
@@ -132,9 +132,6 @@ func For(platform string, s Setup) (Made, error) {
 		schema, err := parse(t.Schema)
 		if err != nil {
 			return Made{}, fmt.Errorf("agenttools: the schema of %s: %w", t.Name, err)
-		}
-		if t.AboutCaller && !p.overMCP {
-			schema.Properties = map[string]property{} // the operation looks up one thing: the number that is sent
 		}
 		e.tools = append(e.tools, callable{Tool: t, schema: schema, caller: p.caller})
 	}

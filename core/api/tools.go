@@ -19,7 +19,7 @@ type tool struct {
 	// CallerNumber is the field of the body for the number that the telephone call comes from. A model does not
 	// set it: what a model says of the call that it is in proves nothing. "": there is none.
 	CallerNumber string
-	// AboutCaller says that the operation asks for that number, and for nothing else of the call.
+	// AboutCaller says that the operation tells who calls.
 	AboutCaller bool
 }
 
@@ -31,7 +31,7 @@ type Tool struct {
 	Schema                   json.RawMessage // JSON Schema 2020-12 of the body: an object with plain properties
 	Writes, Destructive      bool
 	CallerNumber             string // the field that a platform sets in place of the model; "": none
-	AboutCaller              bool   // the operation asks for that number, and for nothing else
+	AboutCaller              bool   // the operation tells who calls
 }
 
 // Tools returns the operations that language models may call, in the order of the documents.
