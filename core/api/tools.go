@@ -28,7 +28,8 @@ type Tool struct {
 	Name, Title, Description string
 	Path                     string
 	Scope                    apikey.Scope
-	Schema                   json.RawMessage // JSON Schema 2020-12 of the body: an object with plain properties
+	Schema                   json.RawMessage   // JSON Schema 2020-12 of the body: an object with plain properties
+	Types                    map[string]string // the types that Schema gives the properties
 	Writes, Destructive      bool
 	CallerNumber             string // the field that a platform sets in place of the model; "": none
 	AboutCaller              bool   // the operation tells who calls
@@ -41,9 +42,10 @@ func Tools() []Tool {
 		if op.Tool.Name == "" {
 			continue
 		}
+		schema, types := schemaOf(op.request, append([]string{op.Tool.CallerNumber}, op.Tool.Without...))
 		all = append(all, Tool{
 			Name: op.Tool.Name, Title: op.Summary, Description: op.Tool.Description, Path: op.Path, Scope: op.Scope,
-			Schema: schemaOf(op.request, append([]string{op.Tool.CallerNumber}, op.Tool.Without...)),
+			Schema: schema, Types: types,
 			Writes: op.writes, Destructive: op.Tool.Destructive, CallerNumber: op.Tool.CallerNumber,
 			AboutCaller: op.Tool.AboutCaller,
 		})
@@ -61,9 +63,10 @@ type plainSchema struct {
 	Additional  *bool                  `json:"additionalProperties,omitempty"`
 }
 
-// schemaOf returns the schema of a body, without some fields.
-func schemaOf(s *shape, without []string) json.RawMessage {
+// schemaOf returns the schema of a body, without some fields, and the types of the others.
+func schemaOf(s *shape, without []string) (raw json.RawMessage, types map[string]string) {
 	object := plainSchema{Type: "object", Properties: map[string]plainSchema{}, Additional: new(false)}
+	types = map[string]string{}
 	for _, f := range s.fields {
 		if !f.inBody() || slices.Contains(without, f.name) {
 			continue
@@ -73,7 +76,7 @@ func schemaOf(s *shape, without []string) json.RawMessage {
 		if p.Type == "array" {
 			p.Items = &plainSchema{Type: jsonType(field.Type.Elem())}
 		}
-		object.Properties[f.name] = p
+		object.Properties[f.name], types[f.name] = p, p.Type
 		if f.need {
 			object.Required = append(object.Required, f.name)
 		}
@@ -82,7 +85,7 @@ func schemaOf(s *shape, without []string) json.RawMessage {
 	if err != nil {
 		panic("api: a schema cannot be written: " + err.Error())
 	}
-	return raw
+	return raw, types
 }
 
 // jsonType returns the JSON type of a field's values. It panics for types that no tool has, which every test

@@ -266,6 +266,32 @@ func TestTheNameOfNothingIsNothing(t *testing.T) {
 	}
 }
 
+// A template of Bland's or Synthflow's has each value in quotes, so that there is no other way to give a number or an
+// address there. What is not certain is left to the interface to refuse.
+func TestATextIsTheNumberOrTheListThatItIsOf(t *testing.T) {
+	w, r := newWorld()
+	for _, c := range []struct{ tool, given, want string }{
+		{"find_slots", `{"duration_minutes":" 45","limit":"3"}`, `{"duration_minutes":45,"limit":3}`},
+		{"find_slots", `{"duration_minutes":"thirty","limit":"3.5","per_day":"{{input.n}}"}`,
+			`{"duration_minutes":"thirty","limit":"3.5","per_day":"{{input.n}}"}`},
+		{"find_slots", `{"limit":"","start":"2026"}`, `{"limit":"","start":"2026"}`},
+		{"book_slot", `{"slot_id":"st_1","title":"A","attendee_emails":"pat@example.com"}`,
+			`{"attendee_emails":["pat@example.com"],"phone_number":"+12025550101","slot_id":"st_1","title":"A"}`},
+		{"book_slot", `{"slot_id":"st_1","title":12,"attendee_emails":""}`,
+			`{"attendee_emails":"","phone_number":"+12025550101","slot_id":"st_1","title":"12"}`},
+		{"book_slot", `{"slot_id":"st_1","attendee_emails":"[\"pat@example.com\", \"kim@example.com\"]"}`,
+			`{"attendee_emails":["pat@example.com","kim@example.com"],"phone_number":"+12025550101","slot_id":"st_1"}`},
+		{"get_ticket", `{"ticket_number":1042}`, `{"ticket_number":"1042"}`},
+		{"get_ticket", `{"ticket_number":["1042"]}`, `{"ticket_number":["1042"]}`},
+		{"get_ticket", `{"ticket_number":true,"number":7}`, `{"ticket_number":true,"number":7}`},
+	} {
+		call := Call{CallID: "call", TenantID: "acme", Caller: "+12025550101"}
+		if got, _ := w.say(t, r, call, c.tool, c.given, `{}`); got != c.want {
+			t.Errorf("%s %s: the interface got %s, want %s", c.tool, c.given, got, c.want)
+		}
+	}
+}
+
 // The sentences say days as people do: "Monday the thirtieth, and Tuesday the first". Then "the first" is a place or a
 // day, and which of them is not guessed. A number is a place, as the prompts say.
 func TestAPlaceThatIsADayOfAnotherIsNotGuessed(t *testing.T) {

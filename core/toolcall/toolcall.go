@@ -138,7 +138,7 @@ func (m memory) argumentsOf(ctx context.Context, c Call) (raw, body []byte) {
 	if repeats(raw) {
 		return raw, raw
 	}
-	raw = withoutNull(raw)
+	raw = asMeant(raw, c.Tool.Types)
 	if c.Tool.CallerNumber != "" {
 		raw = withNumber(raw, c.Tool.CallerNumber, c.Caller)
 	}
@@ -185,22 +185,44 @@ func repeats(arguments []byte) bool {
 	return false
 }
 
-// withoutNull returns the arguments without those in whose place a model wrote null as a text, as models do where a
-// schema has no null. To the interface that is a text like any other, such as a title or a meeting's reference.
-func withoutNull(arguments []byte) []byte {
+// asMeant returns the arguments without those in whose place a model wrote null as a text, as models do where a
+// schema has no null: to the interface that is a text like any other, such as a title or a meeting's reference. A
+// number, a list or its only entry is taken from a text, and a text from a number. In the templates of some
+// platforms every value is a text: "date": "{{input.date}}" (docs.bland.ai/api-v1/post/tools), "email":
+// "<user_email>" (docs.synthflow.ai/docs/custom-actions-deepdive).
+func asMeant(arguments []byte, types map[string]string) []byte {
 	given := map[string]json.RawMessage{}
 	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
 		return arguments // the interface says what is wrong
 	}
-	all := len(given)
-	maps.DeleteFunc(given, func(_ string, value json.RawMessage) bool {
-		text := textOf(value)
-		return strings.EqualFold(text, "null") || strings.EqualFold(text, "undefined")
-	})
-	if len(given) == all {
+	changed := false
+	for name, value := range given {
+		text, isText := textOf(value), value[0] == '"'
+		switch kind := types[name]; {
+		case strings.EqualFold(text, "null") || strings.EqualFold(text, "undefined"):
+			delete(given, name)
+		case kind == "integer" && isText && isInteger(text):
+			given[name] = json.RawMessage(text)
+		case kind == "string" && !isText && isInteger(text):
+			given[name] = asJSON(text)
+		case kind == "array" && isText && strings.HasPrefix(text, "[") && json.Valid([]byte(text)):
+			given[name] = json.RawMessage(text)
+		case kind == "array" && isText && text != "":
+			given[name] = asJSON([]string{text})
+		default:
+			continue
+		}
+		changed = true
+	}
+	if !changed {
 		return arguments
 	}
 	return asJSON(given)
+}
+
+// isInteger reports whether a text is an integer as JSON has them.
+func isInteger(text string) bool {
+	return json.Valid([]byte(text)) && strings.Trim(strings.TrimPrefix(text, "-"), "0123456789") == ""
 }
 
 // withNumber puts the number of whoever calls into a field of the arguments of a tool, in place of what a model
