@@ -337,6 +337,14 @@ func TestVapiSaysForTheModelOnlyWhatIsTheWholeAnswer(t *testing.T) {
 			t.Errorf("%s: said for the model: %v", rule, got)
 		}
 	}
+	w.answer = func(string) (int, string) { return 200, `{"say":"The appointment is cancelled."}` }
+	for accept, want := range map[string]bool{"": true, "*": true, "de-AT": true, "it, en;q=0.5": true, "it": false} {
+		_, body := w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","toolCallList":[`+
+			`{"id":"1","name":"cancel_meeting"}]}}`, "Accept-Language: "+accept)
+		if got := strings.Contains(body, `"message":{"type"`); got != want {
+			t.Errorf("to an assistant that speaks %q: said for the model: %v", accept, got)
+		}
+	}
 	w.answer = func(string) (int, string) {
 		return 400, `{"code":3,"message":"No.","details":[{"@type":"x/google.rpc.ErrorInfo","reason":"INVALID_REQUEST"},` +
 			`{"@type":"x/google.rpc.LocalizedMessage","message":"I did not get that."}]}`

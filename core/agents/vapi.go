@@ -137,7 +137,7 @@ func (a *Agents) vapiTools(r request, q vapiRequest) (any, error) {
 			return err
 		}
 		results[i] = c.answer(result)
-		if t, known := a.tool(c.name()); known && len(calls) == 1 && sayVapi(t, result) {
+		if t, known := a.tool(c.name()); known && len(calls) == 1 && toolcall.Speaks(r.header) && sayVapi(t, result) {
 			results[i].Message = &vapiMessage{"request-complete", result.Said}
 		}
 		return nil

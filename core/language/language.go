@@ -4,6 +4,7 @@ package language
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"golang.org/x/text/language"
 )
@@ -25,12 +26,26 @@ const maxHeaderBytes = 1 << 10
 // Match returns the language that fits the value of an Accept-Language header best (RFC 9110 section 12.5.4),
 // or English if none does.
 func Match(accept string) string {
+	if chosen := fitting(accept); chosen != "" {
+		return chosen
+	}
+	return English
+}
+
+// Fits reports whether one of the languages is among those that the value of an Accept-Language header accepts. It
+// accepts any if it is empty, or the asterisk that Node.js sends of its own (nodejs/undici, lib/web/fetch/index.js).
+func Fits(accept string) bool {
+	return accept == "" || strings.Contains(accept, "*") || fitting(accept) != ""
+}
+
+// fitting returns the language that fits best, or "".
+func fitting(accept string) string {
 	if accept == "" || len(accept) > maxHeaderBytes {
-		return English
+		return ""
 	}
 	wanted, weights, err := language.ParseAcceptLanguage(accept)
 	if err != nil {
-		return English
+		return ""
 	}
 	for i, tag := range wanted {
 		base, confidence := tag.Base()
@@ -38,7 +53,7 @@ func Match(accept string) string {
 			return base.String()
 		}
 	}
-	return English
+	return ""
 }
 
 type key struct{}

@@ -172,6 +172,9 @@ func realID(id string) string {
 // languageOf returns the language in which whoever sent a request is spoken to.
 func languageOf(of http.Header) string { return language.Match(of.Get("Accept-Language")) }
 
+// Speaks reports whether the sentences of results are in a language that whoever sent a request accepts.
+func Speaks(to http.Header) bool { return language.Fits(to.Get("Accept-Language")) }
+
 // repeats reports whether an object has a name twice. To write such arguments anew would choose one of the two
 // values, where the interface refuses both.
 func repeats(arguments []byte) bool {
