@@ -205,9 +205,10 @@ func TestALiveKitRoomThatIsOpenedAgainIsAnotherCall(t *testing.T) {
 }
 
 // The number of a ticket and the id of a contact may be as short as a place, and are taken as they are
-// (core/toolcall): of two tickets that a caller has, "2" would be the ticket of somebody else.
+// (core/toolcall): of two tickets that a caller has, "2" would be the ticket of somebody else. Nor has a place what a
+// refusal offers, since a repeat of the refused call means what it meant.
 func TestPlacesAreOfferedOnlyForSlotsAndMeetings(t *testing.T) {
-	const offered = "In the place of the id of a slot or a meeting"
+	const offered = "In the place of the id of a slot or a meeting that find_slots or find_meetings gave you last"
 	for _, id := range agenttools.IDs() {
 		prompt := made(t, id, real()).Prompt
 		if !strings.Contains(prompt, offered) || strings.Contains(prompt, "an id that") {

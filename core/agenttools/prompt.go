@@ -30,8 +30,9 @@ func prompt(p Platform, zone string, tools []callable) string {
 	lines = append(lines,
 		"Say times as people do: the weekday, the day and the hour, without the year and the time zone.",
 		"Never make up an id, a number or an address. Use only those that a tool or the caller gave you.",
-		"In the place of the id of a slot or a meeting that a tool gave you last, you can give its place in the list, "+
-			"such as 2 or last. Give the number of a ticket and the id of a contact as they are.")
+		"In the place of the id of a slot or a meeting that find_slots or find_meetings gave you last, you can give "+
+			"its place in the list, such as 2 or last. Give the id of a slot in nearest_slots, the number of a ticket "+
+			"and the id of a contact as they are.")
 	if writes {
 		lines = append(lines,
 			"Before you book, change, cancel or open anything, say back what you will do, and wait for a yes.",
