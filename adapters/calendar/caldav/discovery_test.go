@@ -3,8 +3,10 @@ package caldav_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -372,6 +374,29 @@ func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
+}
+
+// A stranger's invitation may repeat often, and its text and its attendees be told again with each instance.
+func TestInstancesTakeNoMemoryForWhatTheyHaveInCommon(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	often := append(lunchTime, "RRULE:FREQ=MINUTELY;INTERVAL=5")
+	a.Put(a.home, "long.ics", meeting("long", append(often,
+		"DESCRIPTION:"+strings.Repeat(`A word\, and another\n`, 20_000))...))
+	driver := a.open(t, "", nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	page, err := driver.Events(t.Context(), week())
+	runtime.ReadMemStats(&after)
+	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; err != nil || len(page.Events) < 1000 || made > 100 {
+		t.Errorf("%d instances with one text take %d MiB: %v", len(page.Events), made, err)
+	}
+
+	for i := range 1000 {
+		often = append(often, fmt.Sprintf("ATTENDEE;CN=%s:mailto:%d@example.com", strings.Repeat("x", 50), i))
+	}
+	a.Put(a.home, "long.ics", meeting("long", often...))
+	_, err = driver.Events(t.Context(), week())
+	want(t, err, fault.Exhausted, fault.ReasonTooManyEvents)
 }
 
 func TestWithoutETagsTheContentIsTheVersion(t *testing.T) {

@@ -327,18 +327,42 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 		fallback = time.UTC
 	}
 	var list []listed
+	common, left := map[*ical.Component]calendar.Event{}, maxListedBytes
 	err = d.eachInstance(ctx, a, target, calendar.Span{From: q.From, To: q.To}, fallback,
 		func(r located, i instance) {
-			event := r.object.event
-			if r.object.recurs() {
-				event = r.object.instanceEvent
+			e, known := common[i.event]
+			if !known {
+				e = described(i.event)
+				e.OwnerResponse = a.ownersResponse(target, i.event)
+				common[i.event] = e
 			}
-			e := event(i, r.calendarID, r.id, r.version)
-			e.OwnerResponse = a.ownersResponse(target, i.event)
+			left -= listedBytes(e)
+			e = r.object.placed(e, i, r.calendarID, r.id, r.version)
+			if r.object.recurs() {
+				e = r.object.inSeries(e, i)
+			}
 			list = append(list, listed{e, r.object.instant(i.start, fallback)})
 		})
+	if err == nil && left < 0 {
+		err = tooMany()
+	}
 	if err != nil {
 		return calendar.Page{}, err
 	}
 	return page(list, q.Cursor, q.Limit), nil
 }
+
+// maxListedBytes bounds what a list tells. An event with a long title or thousands of attendees tells them again with
+// each of its instances.
+const maxListedBytes = 32 << 20
+
+// listedBytes returns about how much a list tells of an event.
+func listedBytes(e calendar.Event) int {
+	size := bytesBesideObject + len(e.Title) + len(e.URL)
+	for _, a := range e.Attendees {
+		size += bytesBesideAttendee + len(a.Email) + len(a.Name)
+	}
+	return size
+}
+
+const bytesBesideAttendee = 64

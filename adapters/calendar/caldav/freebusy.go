@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/parallel"
@@ -61,10 +62,14 @@ func (d *driver) busyIn(ctx context.Context, calendarID string, span calendar.Sp
 		zone = d.zone
 	}
 	var busy []calendar.Span
+	counts := map[*ical.Component]bool{}
 	err = d.eachInstance(ctx, a, target, span, zone, func(r located, i instance) {
+		if _, known := counts[i.event]; !known {
+			counts[i.event] = !isCancelled(i.event) && !isTransparent(i.event) &&
+				a.ownersResponse(target, i.event) != "declined"
+		}
 		s := calendar.Span{From: r.object.instant(i.start, zone), To: r.object.instant(i.end, zone)}
-		if s.From.Before(s.To) && !isCancelled(i.event) && !isTransparent(i.event) &&
-			a.ownersResponse(target, i.event) != "declined" {
+		if s.From.Before(s.To) && counts[i.event] {
 			busy = append(busy, s)
 		}
 	})

@@ -32,24 +32,34 @@ func (o *object) idIn(resource string) string {
 
 // event converts an instance into the contract's event. resource is the id of its resource.
 func (o *object) event(i instance, calendarID, resource, version string) calendar.Event {
+	return o.placed(described(i.event), i, calendarID, resource, version)
+}
+
+// described returns what all instances of an event have in common.
+func described(event *ical.Component) calendar.Event {
 	e := calendar.Event{
-		ID: o.idIn(resource), CalendarID: calendarID, Version: version,
-		Title:       i.event.Text("SUMMARY"),
-		Description: i.event.Text("DESCRIPTION"),
-		Start:       o.time(i.start), End: o.time(i.end),
+		Title:       event.Text("SUMMARY"),
+		Description: event.Text("DESCRIPTION"),
 		Attendees:   []calendar.Attendee{},
-		URL:         link(i.event),
-		IsCancelled: isCancelled(i.event),
-		IsFree:      isTransparent(i.event),
+		URL:         link(event),
+		IsCancelled: isCancelled(event),
+		IsFree:      isTransparent(event),
 	}
-	if e.Start.Zone == "UTC" || e.End.Zone == "UTC" {
-		showIn(zoneBehind(i.event, e.Start.Zone, e.End.Zone), &e)
-	}
-	if organizer, ok := i.event.Get("ORGANIZER"); ok {
+	if organizer, ok := event.Get("ORGANIZER"); ok {
 		e.Organizer = calendar.Person{Email: addressOf(organizer), Name: organizer.Param("CN")}
 	}
-	for _, property := range i.event.All("ATTENDEE") {
+	for _, property := range event.All("ATTENDEE") {
 		e.Attendees = append(e.Attendees, attendee(property))
+	}
+	return e
+}
+
+// placed returns a described event as one of its instances.
+func (o *object) placed(e calendar.Event, i instance, calendarID, resource, version string) calendar.Event {
+	e.ID, e.CalendarID, e.Version = o.idIn(resource), calendarID, version
+	e.Start, e.End = o.time(i.start), o.time(i.end)
+	if e.Start.Zone == "UTC" || e.End.Zone == "UTC" {
+		showIn(zoneBehind(i.event, e.Start.Zone, e.End.Zone), &e)
 	}
 	return e
 }
@@ -95,7 +105,11 @@ func setTimes(event *ical.Component, begin, end ical.Moment, location *time.Loca
 
 // instanceEvent is like event, for an instance of a series.
 func (o *object) instanceEvent(i instance, calendarID, resource, version string) calendar.Event {
-	e := o.event(i, calendarID, resource, version)
+	return o.inSeries(o.event(i, calendarID, resource, version), i)
+}
+
+// inSeries returns an event as an instance of a series.
+func (o *object) inSeries(e calendar.Event, i instance) calendar.Event {
 	e.SeriesID, e.ID = e.ID, e.ID+seriesSeparator+o.key(i.of)
 	if o.part != "" {
 		e.ID = e.SeriesID + partSeparator + o.key(i.of)
