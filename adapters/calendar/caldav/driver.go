@@ -327,18 +327,23 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 		fallback = time.UTC
 	}
 	var list []listed
-	common, left := map[*ical.Component]calendar.Event{}, maxListedBytes
+	type common struct {
+		calendar.Event
+
+		recurs bool
+	}
+	known, left := map[*ical.Component]common{}, maxListedBytes
 	err = d.eachInstance(ctx, a, target, calendar.Span{From: q.From, To: q.To}, fallback,
 		func(r located, i instance) {
-			e, known := common[i.event]
-			if !known {
-				e = described(i.event)
-				e.OwnerResponse = a.ownersResponse(target, i.event)
-				common[i.event] = e
+			all, is := known[i.event]
+			if !is {
+				all = common{described(i.event), r.object.recurs()}
+				all.OwnerResponse = a.ownersResponse(target, i.event)
+				known[i.event] = all
 			}
-			left -= listedBytes(e)
-			e = r.object.placed(e, i, r.calendarID, r.id, r.version)
-			if r.object.recurs() {
+			left -= listedBytes(all.Event)
+			e := r.object.placed(all.Event, i, r.calendarID, r.id, r.version)
+			if all.recurs {
 				e = r.object.inSeries(e, i)
 			}
 			list = append(list, listed{e, r.object.instant(i.start, fallback)})

@@ -21,8 +21,10 @@ type object struct {
 	root      *ical.Component
 	known     zones
 	defined   definitions
-	zones     map[string]zone // by TZID, as looked up so far; nil if unknown
-	master    *ical.Component // nil if the account was invited to single instances only
+	zones     map[string]zone            // by TZID, as looked up so far; nil if unknown
+	master    *ical.Component            // nil if the account was invited to single instances only
+	first     ical.Moment                // the start of master, as it was read
+	timings   map[*ical.Component]timing // nil: the events may change
 	overrides []override
 	ranged    []override // the overrides that also apply to later instances
 
@@ -122,6 +124,7 @@ func (o *object) takeMasters() (first map[string]*object, err error) {
 			each = &object{root: o.root, known: o.known, defined: o.defined, zones: o.zones, master: event}
 			o.others = append(o.others, each)
 		}
+		each.first = startOf(event)
 		uid := event.Text("UID")
 		if count[uid]++; count[uid] == 1 {
 			first[uid] = each
@@ -180,7 +183,7 @@ func (o *object) likeSeries(m ical.Moment) ical.Moment {
 	if o.master == nil || m.Form == ical.Date {
 		return m
 	}
-	switch first := startOf(o.master); {
+	switch first := o.first; {
 	case m.Form == ical.Floating && first.Form == ical.Zoned:
 		return ical.Moment{Wall: m.Wall, Form: ical.Zoned, TZID: first.TZID}
 	case first.Form != ical.Date:
@@ -313,6 +316,8 @@ func newLimits() *limits {
 
 // within returns the instances that overlap [from, to), including those that their organizer cancelled.
 func (o *object) within(from, to time.Time, fallback *time.Location, l *limits) ([]instance, error) {
+	o.timings = map[*ical.Component]timing{}
+	defer func() { o.timings = nil }()
 	var found []instance
 	add := func(i instance) error {
 		if !o.overlaps(i, from, to, fallback) {
@@ -383,7 +388,7 @@ func (e exceptions) addOverrides() {
 
 func (e exceptions) add(id ical.Moment) {
 	e.keys[e.object.key(id)] = true
-	if id.Form != ical.Date && startOf(e.object.master).Form == ical.Floating {
+	if id.Form != ical.Date && e.object.first.Form == ical.Floating {
 		e.keys[e.object.key(ical.Moment{Wall: id.Wall})] = true
 	}
 	if id.Form == ical.Date {
@@ -478,7 +483,7 @@ func (o *object) following(m ical.Moment) (override, bool) {
 
 // shift moves a start by as much as the override moved its own instance.
 func (o *object) shift(m ical.Moment, ov override) ical.Moment {
-	own := startOf(ov.event)
+	own := o.timing(ov.event).start
 	if own.Form == m.Form && own.TZID == m.TZID {
 		m.Wall = m.Wall.Add(own.Wall.Sub(o.wallLike(ov.of, own)))
 		return m
@@ -516,18 +521,45 @@ func (o *object) momentLike(at time.Time, model ical.Moment) ical.Moment {
 	return ical.Moment{Wall: at.UTC(), Form: ical.UTC}
 }
 
-// end returns the end of an event that starts at begin. DTEND gives every instance the same exact length,
-// DURATION the same nominal length (RFC 5545 section 3.8.5.3).
-func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
+// timing is what an event says of its start and its end.
+type timing struct {
+	start    ical.Moment
+	end      *ical.Moment   // nil: there is none
+	duration *ical.Duration // nil: there is none
+}
+
+// timing returns the timing of an event. While many instances are read, it looks for it once.
+func (o *object) timing(event *ical.Component) timing {
+	t, known := o.timings[event]
+	if known {
+		return t
+	}
+	t.start = startOf(event)
 	if property, ok := event.Get("DTEND"); ok {
 		if last, err := property.Moment(); err == nil {
-			return o.endLike(event, begin, last)
+			t.end = &last
 		}
 	}
 	if property, ok := event.Get("DURATION"); ok {
 		if d, err := ical.ParseDuration(property.Value); err == nil && d.Days >= 0 && d.Exact >= 0 {
-			return o.after(begin, d)
+			t.duration = &d
 		}
+	}
+	if o.timings != nil {
+		o.timings[event] = t
+	}
+	return t
+}
+
+// end returns the end of an event that starts at begin. DTEND gives every instance the same exact length,
+// DURATION the same nominal length (RFC 5545 section 3.8.5.3).
+func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
+	t := o.timing(event)
+	switch {
+	case t.end != nil:
+		return o.endLike(t.start, begin, *t.end)
+	case t.duration != nil:
+		return o.after(begin, *t.duration)
 	}
 	if begin.Form == ical.Date {
 		begin.Wall = begin.Wall.AddDate(0, 0, 1)
@@ -535,11 +567,10 @@ func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
 	return begin
 }
 
-// endLike returns the end of an instance that starts at begin if the first one ends at last. A whole day
+// endLike returns the end of an instance that starts at begin if the first one lasts from first to last. A whole day
 // that ends with its start, or before it, has no valid end (RFC 5545 section 3.8.2.2). It lasts one day, as
 // without an end (section 3.6.1).
-func (o *object) endLike(event *ical.Component, begin, last ical.Moment) ical.Moment {
-	first := startOf(event)
+func (o *object) endLike(first, begin, last ical.Moment) ical.Moment {
 	if begin.Equal(first) && first.Form != ical.Date && last.Form != ical.Date {
 		if o.instant(last, time.UTC).Before(o.instant(first, time.UTC)) {
 			return begin // an end before the start is ignored

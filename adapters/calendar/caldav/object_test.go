@@ -377,6 +377,10 @@ func TestAnObjectTakesTimeAndMemoryByItsSize(t *testing.T) {
 		"a zone with a long name": event("DTSTART:20260301T000000Z\nEXDATE;TZID=" + strings.Repeat(long, 500) +
 			":20260301T000000" + strings.Repeat(",20260301T000000", 40_000)),
 		"every second": event("DTSTART;TZID=Europe/Berlin:20260101T000000\nRRULE:FREQ=SECONDLY"),
+		"a start behind all else": event("EXDATE:20260301T000000" + strings.Repeat(",20260301T000000", 40_000) + "\n" +
+			strings.Repeat("X-NOTE:\n", 60_000) + "DTSTART:20260301T000000"),
+		"an end behind all else": event("DTSTART:20260301T000000Z\nRRULE:FREQ=MINUTELY\n" +
+			strings.Repeat("X-NOTE:\n", 90_000) + "DURATION:PT1M"),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
