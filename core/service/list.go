@@ -85,12 +85,8 @@ func (c calendarClient) readEvents(
 		lists, read = lists[0].inParts(), c.readParts
 	}
 	err = readLists(ctx, lists, func(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
-		count := 0
-		for _, l := range lists {
-			count += len(l.events)
-		}
-		if count > maxEvents {
-			return nil, tooManyEvents()
+		if err := tooMuch(lists); err != nil {
+			return nil, err
 		}
 		return read(ctx, queries)
 	})
@@ -107,10 +103,7 @@ func (c calendarClient) readEvents(
 		}
 		all = append(all, l.events...)
 	}
-	if len(all) > maxEvents {
-		return nil, tooManyEvents()
-	}
-	return all, nil
+	return all, tooMuch(lists)
 }
 
 // newLists returns the lists of the calendars' events, of which nothing is read yet.

@@ -110,6 +110,22 @@ func TestAListWhosePagesRepeatEndsWithAFault(t *testing.T) {
 	}
 }
 
+// An answer goes out whole: 2,500 events, each with 200 people, took 633 MiB with their records and the body.
+func TestAListWithTooManyPeopleIsRefused(t *testing.T) {
+	t.Parallel()
+	people := slices.Repeat([]calendar.Attendee{{Email: strings.Repeat("x", 300)}}, 200)
+	for events, refused := range map[int]bool{400: false, 600: true} {
+		l := eventList{next: calendar.Query{Zone: "UTC"}}
+		l.add(calendar.Page{Events: slices.Repeat([]calendar.Event{{Attendees: people}}, events)})
+		if refused != (l.err != nil) {
+			t.Errorf("%d events: %v", events, l.err)
+		}
+		if refused {
+			wantReason(t, l.err, fault.Exhausted, fault.ReasonTooManyEvents)
+		}
+	}
+}
+
 func TestListFailsAsAWhole(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int{1, 2} { // the first page fails, or a later one

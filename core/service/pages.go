@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	maxEvents       = 2500 // in one response
-	listConcurrency = 10   // calendars read at one time; the guard enforces the provider's own limit
-	maxEmptyPages   = 100  // consecutive pages without events before paging counts as broken
+	maxEvents       = 2500     // in one response
+	maxEventBytes   = 32 << 20 // of what one response tells of them: each may have a long title and many attendees
+	listConcurrency = 10       // calendars read at one time; the guard enforces the provider's own limit
+	maxEmptyPages   = 100      // consecutive pages without events before paging counts as broken
 )
 
 // eventList is the events of one calendar, of which pages are being read.
@@ -26,6 +27,7 @@ type eventList struct {
 	pages    int
 	cursors  []string // of the pages so far, except the first; one that comes again leads in a circle
 	events   []calendar.Event
+	bytes    int // of what is told of them
 	empty    int // consecutive pages without events
 	repeated int // events that a page has told once more
 	complete bool
@@ -37,6 +39,7 @@ func (l *eventList) add(p calendar.Page) {
 	for i := range p.Events {
 		start := &p.Events[i].Start
 		start.Zone = cmp.Or(start.Zone, l.next.Zone)
+		l.bytes += bytesOf(&p.Events[i])
 	}
 	if !l.from.IsZero() {
 		p.Events = slices.DeleteFunc(p.Events, func(e calendar.Event) bool { return spanOf(e).From.Before(l.from) })
@@ -48,9 +51,9 @@ func (l *eventList) add(p calendar.Page) {
 		l.empty = 0
 	}
 	l.complete = p.Next == ""
-	switch {
-	case len(l.events) > maxEvents:
-		l.err = tooManyEvents()
+	switch over := tooMuch([]*eventList{l}); {
+	case over != nil:
+		l.err = over
 	case !l.complete && (slices.Contains(l.cursors, p.Next) || l.empty > maxEmptyPages || l.repeated > maxEvents):
 		l.err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The provider's list of events does not end.")
@@ -145,6 +148,33 @@ func (c calendarClient) readParts(ctx context.Context, queries []calendar.Query)
 		}
 	}
 	return got, nil
+}
+
+const bytesBesideTexts = 64 // of an attendee
+
+// bytesOf returns about how much memory an answer takes for an event.
+func bytesOf(e *calendar.Event) int {
+	size := len(e.Title) + len(e.URL) + len(e.Organizer.Email)
+	for _, a := range e.Attendees {
+		size += bytesBesideTexts + len(a.Email) + len(a.Name)
+	}
+	return size
+}
+
+// tooMuch returns an error if lists have more than one response may.
+func tooMuch(lists []*eventList) error {
+	events, bytes := 0, 0
+	for _, l := range lists {
+		events, bytes = events+len(l.events), bytes+l.bytes
+	}
+	switch {
+	case events > maxEvents:
+		return tooManyEvents()
+	case bytes > maxEventBytes:
+		return fault.New(fault.Exhausted, fault.ReasonTooManyEvents, "The events in this window have more attendees, "+
+			"or longer titles, than one answer can hold. Ask for a narrower one.")
+	}
+	return nil
 }
 
 func tooManyEvents() error {

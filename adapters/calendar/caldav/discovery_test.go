@@ -3,7 +3,6 @@ package caldav_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -376,12 +375,12 @@ func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
 	}
 }
 
-// A stranger's invitation may repeat often, and its text and its attendees be told again with each instance.
+// A stranger's invitation may repeat often, and have a long text.
 func TestInstancesTakeNoMemoryForWhatTheyHaveInCommon(t *testing.T) {
 	a := newAccount(t, fake.Options{})
-	often := append(lunchTime, "RRULE:FREQ=MINUTELY;INTERVAL=5")
-	a.Put(a.home, "long.ics", meeting("long", append(often,
-		"DESCRIPTION:"+strings.Repeat(`A word\, and another\n`, 20_000))...))
+	a.Put(a.home, "long.ics", meeting("long", append([]string{
+		"RRULE:FREQ=MINUTELY;INTERVAL=5", "DESCRIPTION:" + strings.Repeat(`A word\, and another\n`, 20_000),
+	}, lunchTime...)...))
 	driver := a.open(t, "", nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -390,13 +389,6 @@ func TestInstancesTakeNoMemoryForWhatTheyHaveInCommon(t *testing.T) {
 	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; err != nil || len(page.Events) < 1000 || made > 100 {
 		t.Errorf("%d instances with one text take %d MiB: %v", len(page.Events), made, err)
 	}
-
-	for i := range 1000 {
-		often = append(often, fmt.Sprintf("ATTENDEE;CN=%s:mailto:%d@example.com", strings.Repeat("x", 50), i))
-	}
-	a.Put(a.home, "long.ics", meeting("long", often...))
-	_, err = driver.Events(t.Context(), week())
-	want(t, err, fault.Exhausted, fault.ReasonTooManyEvents)
 }
 
 func TestWithoutETagsTheContentIsTheVersion(t *testing.T) {

@@ -332,7 +332,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 
 		recurs bool
 	}
-	known, left := map[*ical.Component]common{}, maxListedBytes
+	known := map[*ical.Component]common{}
 	err = d.eachInstance(ctx, a, target, calendar.Span{From: q.From, To: q.To}, fallback,
 		func(r located, i instance) {
 			all, is := known[i.event]
@@ -341,33 +341,14 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 				all.OwnerResponse = a.ownersResponse(target, i.event)
 				known[i.event] = all
 			}
-			left -= listedBytes(all.Event)
 			e := r.object.placed(all.Event, i, r.calendarID, r.id, r.version)
 			if all.recurs {
 				e = r.object.inSeries(e, i)
 			}
 			list = append(list, listed{e, r.object.instant(i.start, fallback)})
 		})
-	if err == nil && left < 0 {
-		err = tooMany()
-	}
 	if err != nil {
 		return calendar.Page{}, err
 	}
 	return page(list, q.Cursor, q.Limit), nil
 }
-
-// maxListedBytes bounds what a list tells. An event with a long title or thousands of attendees tells them again with
-// each of its instances.
-const maxListedBytes = 32 << 20
-
-// listedBytes returns about how much a list tells of an event.
-func listedBytes(e calendar.Event) int {
-	size := bytesBesideObject + len(e.Title) + len(e.URL)
-	for _, a := range e.Attendees {
-		size += bytesBesideAttendee + len(a.Email) + len(a.Name)
-	}
-	return size
-}
-
-const bytesBesideAttendee = 64
