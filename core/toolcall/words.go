@@ -16,7 +16,7 @@ func wordsIn(name string) words {
 	switch name {
 	case language.Spanish:
 		return words{
-			goesOn: "Todavía estoy en ello. Un momento, por favor.",
+			goesOn: "Todavía estoy en ello. Un instante, por favor.",
 			late:   "Está tardando más de lo debido. ¿Podemos volver a intentarlo?",
 			broken: "Algo ha fallado por mi parte. Lo siento.",
 			own:    "Esa hora ya está reservada para usted.",
