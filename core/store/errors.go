@@ -39,7 +39,7 @@ const (
 	orphan              // the row that is referred to does not exist
 	down                // unreachable or shutting down
 	full                // the disk of the database is full
-	denied              // the gateway's user there may not do it
+	unfit               // the database, or the way to it, is not set up for the gateway
 	broken              // the file is damaged, or not a SQLite file
 )
 
@@ -62,9 +62,8 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return unavailable(err)
 	case full:
 		return diskFull(err)
-	case denied:
-		return unavailable(fmt.Errorf("%w. Make the user in store.url the owner of the tables, and let it create tables "+
-			"in their schema", err))
+	case unfit:
+		return unavailable(fmt.Errorf("%w. %s", err, checkUnfit(err)))
 	case broken:
 		return damaged(err)
 	}

@@ -139,12 +139,24 @@ func TestWhatPostgresSaysIsClassified(t *testing.T) {
 	for code, want := range map[string]class{
 		"23505": unique, "23503": orphan, "40001": again, "40P01": again, "55P03": again, "08006": down,
 		"53100": full, "53300": down, "57P01": down, "57P03": down, "58030": down, "25006": down, "XX000": down,
-		"42501": denied,
+		"42501": unfit, "42P05": unfit, "26000": unfit,
 		"23514": defect, "42601": defect, "42P01": defect, "22021": defect, "57014": defect,
 	} {
 		if is := classifyPostgres(fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code})); is != want {
 			t.Errorf("%s is %d, want %d", code, is, want)
 		}
+	}
+}
+
+// A pooler in transaction mode runs a prepared statement on a connection where it is not, or is already.
+func TestAPoolerWithoutItsParameterIsNamed(t *testing.T) {
+	t.Parallel()
+	s := sqliteStore(t)
+	s.dialect.classify = classifyPostgres
+	err := s.fault(t.Context(), fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: "42P05"}))
+	if f := fault.From(err); f.Reason != fault.ReasonStoreUnavailable ||
+		!strings.Contains(f.ForOperator(), "default_query_exec_mode=exec") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -175,8 +175,8 @@ func classifyPostgres(err error) class {
 		return full
 	case "25006": // read-only: a server that was failed over
 		return down
-	case "42501": // insufficient privilege
-		return denied
+	case stateNoRight, "26000", "42P05": // a prepared statement that is not there, or is already
+		return unfit
 	}
 	// Connection, resources, shutdown, system, internal.
 	for _, prefix := range []string{"08", "53", "57P", "58", "XX"} {
@@ -185,4 +185,14 @@ func classifyPostgres(err error) class {
 		}
 	}
 	return defect
+}
+
+const stateNoRight = "42501" // insufficient privilege
+
+// checkUnfit says what to do about an error of the class unfit.
+func checkUnfit(err error) string {
+	if failed, is := errors.AsType[*pgconn.PgError](err); is && failed.Code == stateNoRight {
+		return "Make the user in store.url the owner of the tables, and let it create tables in their schema"
+	}
+	return "A pooler in transaction mode is between, such as PgBouncer: add default_query_exec_mode=exec to store.url"
 }
