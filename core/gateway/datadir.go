@@ -106,8 +106,9 @@ func (g *Gateway) checkOwnKeySet(ctx context.Context) error {
 		g.config.DataDir)
 }
 
-// asideStamp is the layout of the time that ends the name of a file put aside.
-const asideStamp = ".until-20060102T150405Z"
+// asideStamp is the layout of the time that ends the name of a file put aside. A restore takes more than a millisecond,
+// so that none puts a database in the place of one that was put aside before.
+const asideStamp = ".until-20060102T150405.000Z"
 
 // BeginAnew accepts a database that checkDatabase refuses, by putting the known head of the audit aside. It
 // returns the new path of the head, or "" if there was none.

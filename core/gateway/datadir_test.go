@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"frontdesk/config"
 	"frontdesk/core/fault"
@@ -271,5 +272,27 @@ func TestALostKeySetIsNotReplaced(t *testing.T) {
 	}
 	if err := starts(t.Context(), cfg); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whoever restores one copy after another, in the same second, keeps each former database.
+func TestEachRestoreKeepsTheFormerDatabase(t *testing.T) {
+	t.Parallel()
+	cfg := readyConfig(t, "")
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	g := opened(t, cfg)
+	err := g.Backup(t.Context(), copied)
+	g.Close()
+	now, kept := time.Date(2027, 3, 2, 8, 0, 0, 0, time.UTC), map[string]bool{}
+	for range 2 {
+		now = now.Add(10 * time.Millisecond)
+		done, failed := Restore(t.Context(), cfg, copied, Options{LogTo: io.Discard, Now: func() time.Time { return now }})
+		if err = errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		kept[done.Before] = true
+	}
+	if len(kept) != 2 {
+		t.Errorf("one former database was put in the place of another: %v", kept)
 	}
 }
