@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -22,6 +24,9 @@ type serveCommand struct {
 
 // Run serves until it is interrupted. Whoever interrupts it while it starts gets what was asked for, too.
 func (c serveCommand) Run(ctx context.Context, s *session) error {
+	// Without a reader of its log, the gateway goes on. Go would end it, also where systemd ignores the signal (package
+	// os/signal, "SIGPIPE").
+	signal.Ignore(syscall.SIGPIPE)
 	err := c.serve(ctx, s)
 	if err != nil && ctx.Err() != nil && fault.From(err).Code == fault.Canceled {
 		return nil

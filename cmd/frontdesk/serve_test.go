@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -379,5 +381,24 @@ func TestAKeyThatAsksTooMuchIsToldToWait(t *testing.T) {
 	if a.reason() != "RATE_LIMITED" || a.header.Get("RateLimit-Policy") != `"key";q=2;w=60, "tenant";q=9;w=60` ||
 		a.header.Get("Retry-After") == "" {
 		t.Errorf("%v %s", a.header, a.body)
+	}
+}
+
+// Whoever reads the log may end before the gateway does, as a collector in a pipe or systemd-journald does.
+func TestTheGatewayOutlivesTheReaderOfItsLog(t *testing.T) {
+	t.Parallel()
+	c := newDeployment(t, "").command("serve")
+	log, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(log); lines.Scan() && !strings.Contains(lines.Text(), "the gateway is ready"); {
+	}
+	// It tells that it is shutting down, and nobody reads it.
+	if err := errors.Join(log.Close(), c.Process.Signal(syscall.SIGTERM), c.Wait()); err != nil {
+		t.Error(err)
 	}
 }
