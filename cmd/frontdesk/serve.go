@@ -54,7 +54,14 @@ func (c serveCommand) serve(ctx context.Context, s *session) error {
 	if !slices.ContainsFunc(s.environ, func(v string) bool { return strings.HasPrefix(v, "GOGC=") }) {
 		defer heap.Pace(heap.Floor(debug.SetMemoryLimit(-1)))()
 	}
-	g, err := gateway.Open(ctx, cfg, s.options())
+	log, err := gateway.LogQueue(s.err, cfg)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	options := s.options()
+	options.LogTo = log
+	g, err := gateway.Open(ctx, cfg, options)
 	if err != nil {
 		return err
 	}

@@ -128,9 +128,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 			g.Close()
 		}
 	}()
-	if g.log, err = telemetry.NewLogger(o.LogTo, telemetry.LogOptions{
-		Format: cfg.Log.Format, Level: cfg.Log.Level,
-	}); err != nil {
+	if g.log, err = telemetry.NewLogger(o.LogTo, logOptions(cfg)); err != nil {
 		return nil, err
 	}
 	if g.registry, err = adapter.NewRegistry(o.Adapters); err != nil {

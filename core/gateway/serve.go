@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/config"
 	"frontdesk/core/parallel"
 	"frontdesk/core/telemetry"
 )
@@ -204,6 +206,15 @@ func (l serverLog) Write(line []byte) (int, error) {
 	}
 	l.to.Log(context.Background(), level, "the HTTP server reports", "error", strings.TrimSpace(string(line)))
 	return len(line), nil
+}
+
+// LogQueue returns a queue of the log's lines to w, for the process that serves.
+func LogQueue(w io.Writer, cfg config.Config) (*telemetry.Queue, error) {
+	return telemetry.NewQueue(w, logOptions(cfg))
+}
+
+func logOptions(cfg config.Config) telemetry.LogOptions {
+	return telemetry.LogOptions{Format: cfg.Log.Format, Level: cfg.Log.Level}
 }
 
 // TakeStandardLog sends what libraries write to Go's standard logger to the gateway's log, redacted and at debug level:
