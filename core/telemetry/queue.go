@@ -10,6 +10,7 @@ import (
 
 const (
 	queuedLines = 4096        // a megabyte or two
+	writtenMost = 32 << 10    // bytes of lines that are written at once
 	flushWait   = time.Second // for which Close waits for the reader
 )
 
@@ -71,8 +72,12 @@ func (q *Queue) run() {
 	}
 }
 
-func (q *Queue) put(line []byte) {
-	_, _ = q.to.Write(line) // there is nobody else to tell
+// put writes a line with those that wait behind it, since each write is a call of the system.
+func (q *Queue) put(lines []byte) {
+	for len(q.lines) > 0 && len(lines) < writtenMost {
+		lines = append(lines, <-q.lines...)
+	}
+	_, _ = q.to.Write(lines) // there is nobody else to tell
 	if lost := q.lost.Swap(0); lost > 0 {
 		q.own.Warn("lines of the log are lost, since nobody read it for a while", "lines", lost)
 	}
