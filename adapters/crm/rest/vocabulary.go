@@ -16,7 +16,7 @@ type label struct {
 	value any // the name itself if there is no other
 }
 
-// maxLabels bounds each list of a vocabulary: it is compared label by label, and remembered.
+// maxLabels bounds each list of a vocabulary: it is remembered, and looked through label by label.
 const maxLabels = 1000
 
 // words is the vocabulary with its values.
@@ -82,10 +82,9 @@ func (d *driver) ask(ctx context.Context, r *run) (words, error) {
 			}
 			*list.into = append(*list.into, l)
 		}
-		if len(*list.into) > maxLabels {
+		if *list.into = distinct(*list.into); len(*list.into) > maxLabels {
 			return words{}, misfit(list.source.setting, "gives more than 1,000 labels")
 		}
-		*list.into = distinct(*list.into)
 	}
 	d.words.Put(w, d.now().Add(crm.LabelsLast))
 	return w, nil
@@ -105,11 +104,12 @@ func labelFrom(v any) (label, bool) {
 
 // distinct drops empty labels. Of labels that differ only in case it keeps the first.
 func distinct(labels []label) []label {
-	kept := make([]label, 0, len(labels))
+	var kept []label
+	known := map[string]bool{"": true}
 	for _, l := range labels {
 		l.name = strings.TrimSpace(l.name)
-		if l.name != "" && !slices.ContainsFunc(kept,
-			func(k label) bool { return strings.EqualFold(k.name, l.name) }) {
+		if key := strings.ToLower(l.name); !known[key] {
+			known[key] = true
 			kept = append(kept, l)
 		}
 	}
