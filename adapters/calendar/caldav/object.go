@@ -64,7 +64,7 @@ func readObject(data []byte, known zones) (*object, error) {
 
 func objectOf(root *ical.Component, known zones) (*object, error) {
 	o := &object{root: root, known: known, defined: definitionsIn(root), zones: map[string]zone{}}
-	if len(root.ChildrenNamed("VTIMEZONE")) > maxDefinitions {
+	if len(o.defined) > maxDefinitions {
 		return nil, errManyZones
 	}
 	masters, err := o.takeMasters()

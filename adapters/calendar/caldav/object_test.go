@@ -396,6 +396,18 @@ func TestAnObjectTakesTimeAndMemoryByItsSize(t *testing.T) {
 	}
 }
 
+// Some programs define a zone once more with each event that they add (iCalcreator/iCalcreator#42,
+// icalendar/icalendar#205).
+func TestAZoneThatIsDefinedOftenIsOne(t *testing.T) {
+	t.Parallel()
+	one := "BEGIN:VTIMEZONE\nTZID:Office\nBEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0100\n" +
+		"TZOFFSETTO:+0100\nEND:STANDARD\nEND:VTIMEZONE\n"
+	o := objectOfLines(t, strings.Repeat(one, maxDefinitions+1)+event("DTSTART;TZID=Office:20260301T100000"))
+	if at := o.instant(startOf(o.master), time.UTC); at.UTC().Hour() != 9 {
+		t.Error(at)
+	}
+}
+
 func TestRulesThatAreNotUnderstoodAreSaid(t *testing.T) {
 	t.Parallel()
 	o := objectOfLines(t, event("DTSTART:20260301T000000Z\nRRULE:FREQ=LUNAR"))

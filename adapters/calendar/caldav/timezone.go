@@ -36,8 +36,8 @@ func (z namedZone) wall(at time.Time) time.Time { return timezone.Wall(at, z.loc
 // zones finds and caches the zones of TZIDs during one call. It is not safe for concurrent use.
 type zones map[string]*time.Location // by TZID; nil if looked up and not found
 
-// definitions are the VTIMEZONEs of an object, by TZID.
-type definitions map[string][]*ical.Component
+// definitions are the VTIMEZONEs of an object, by TZID. Of those that define a zone anew, the first counts.
+type definitions map[string]*ical.Component
 
 // maxDefinitions is how many zones an object may define. Each can take a hundred thousand steps to read, and few
 // objects define more than two.
@@ -46,8 +46,9 @@ const maxDefinitions = 100
 func definitionsIn(object *ical.Component) definitions {
 	all := definitions{}
 	for _, definition := range object.ChildrenNamed("VTIMEZONE") {
-		tzid := definition.Text("TZID")
-		all[tzid] = append(all[tzid], definition)
+		if tzid := definition.Text("TZID"); all[tzid] == nil {
+			all[tzid] = definition
+		}
 	}
 	return all
 }
@@ -60,10 +61,8 @@ func (zs zones) find(defined definitions, tzid string) zone {
 	if location != nil && !slices.Contains(standards, location.String()) {
 		return namedZone{location}
 	}
-	for _, definition := range defined[tzid] {
-		if location != nil && len(definition.ChildrenNamed("DAYLIGHT")) == 0 {
-			break
-		}
+	definition := defined[tzid]
+	if definition != nil && (location == nil || len(definition.ChildrenNamed("DAYLIGHT")) > 0) {
 		if location := zs.location(definition.Text("X-LIC-LOCATION")); location != nil {
 			return namedZone{location}
 		}
