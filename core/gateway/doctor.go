@@ -225,7 +225,7 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	}
 	if err := g.store.Probe(ctx); err != nil {
 		return fails(subject, "accepts no writes: "+detailOf(err),
-			"Make room on its disk, or let store.url lead to the primary server.")
+			"Make room on its disk, let its user write there, or let store.url lead to the primary server.")
 	}
 	return fine(subject, "reachable, intact and up to date")
 }

@@ -56,7 +56,7 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 		return err
 	}
 	if err := s.copyInto(ctx, temporary.Name()); err != nil {
-		if class := s.classify(err); ctx.Err() == nil && (class == full || class == down) {
+		if class := s.classify(err); ctx.Err() == nil && (class == full || class == down || class == unfit) {
 			return fault.Newf(fault.Unavailable, fault.ReasonStoreUnavailable, "The database could not be copied to the "+
 				"folder %s. See that its disk has room and takes writes.", filepath.Dir(to)).Because(err)
 		}

@@ -304,7 +304,7 @@ func TestSQLiteFile(t *testing.T) {
 		says string
 	}{
 		"in a folder that is not there": {func(t *testing.T, path string) {}, "no such file or directory. " +
-			"Check its path in store.url, that its disk is not read-only, and that it, its folder and the files beside it"},
+			"Check the database file's path in store.url, that its disk is not read-only, and that it, its folder"},
 		"that is a folder": {func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o755)) },
 			"unable to open database file"},
 		"that is no database": {func(t *testing.T, path string) {

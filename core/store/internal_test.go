@@ -214,6 +214,18 @@ func TestWaitedCountsCallsThatWaitForAConnection(t *testing.T) {
 	}
 }
 
+// SQLite opens a file that it can only read, such as one of root, or one on a disk that the kernel has made read-only.
+func TestAFileThatCanOnlyBeReadIsToldAsThat(t *testing.T) {
+	t.Parallel()
+	s := sqliteStore(t)
+	s.batches.db = s.read // whose connections refuse to write as those of such a file do
+	f := fault.From(s.Probe(t.Context()))
+	if f == nil || f.Reason != fault.ReasonStoreUnavailable ||
+		!strings.Contains(f.ForOperator(), "that its disk is not read-only, and that it, its folder") {
+		t.Errorf("%v", f)
+	}
+}
+
 // SQLite gets the arguments in the places of their numbers, and texts as they are.
 func TestSQLiteGetsParametersWithoutNames(t *testing.T) {
 	t.Parallel()

@@ -191,6 +191,9 @@ const stateNoRight = "42501" // insufficient privilege
 
 // checkUnfit says what to do about an error of the class unfit.
 func checkUnfit(err error) string {
+	if isSQLite(err) {
+		return checkFile
+	}
 	if failed, is := errors.AsType[*pgconn.PgError](err); is && failed.Code == stateNoRight {
 		return "Make the user in store.url the owner of the tables, and let it create tables in their schema"
 	}

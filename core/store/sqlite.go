@@ -87,7 +87,7 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	}
 	if err != nil {
 		_ = s.Close()
-		return nil, orUnavailable(cause(err))
+		return nil, orUnavailable(notOpened(cause(err)))
 	}
 	return s, nil
 }
@@ -123,10 +123,12 @@ func notOpened(err error) error {
 	if _, is := errors.AsType[*fault.Error](err); is {
 		return err
 	}
-	return fmt.Errorf("the database file cannot be opened: %w. Check its path in store.url, that its disk is not "+
-		"read-only, and that it, its folder and the files beside it that end in -wal and -shm belong to the user that runs "+
-		"frontdesk, who can write them", err)
+	return fmt.Errorf("the database file cannot be opened: %w. %s", err, checkFile)
 }
+
+// checkFile is also for a file that can only be read: SQLite opens it, and refuses the first write.
+const checkFile = "Check the database file's path in store.url, that its disk is not read-only, and that it, its " +
+	"folder and the files beside it that end in -wal and -shm belong to the user that runs frontdesk, who can write them"
 
 // filesOf returns the names of a database's files (sqlite.org/tempfiles.html).
 func filesOf(path string) []string { return []string{path, path + "-wal", path + "-shm"} }
@@ -214,8 +216,10 @@ func classifySQLite(err error) class {
 		return again
 	case sqlite3.SQLITE_FULL:
 		return full
-	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
-		sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT:
+	case sqlite3.SQLITE_READONLY:
+		return unfit
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM,
+		sqlite3.SQLITE_INTERRUPT:
 		return down
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return broken
