@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/parallel"
 	"frontdesk/core/sealing"
 	"frontdesk/core/store"
@@ -202,7 +203,11 @@ func (s *Sender) attempt(ctx context.Context, w store.Webhook, q store.QueueID) 
 	}
 	ctx, span := telemetry.StartWork(ctx, "deliver event")
 	span.Delivery(d.Type, d.Attempts+1)
-	done, disable := s.send(ctx, w, d)
+	var done Outcome
+	var disable bool
+	if parallel.Try(ctx, s.opts.Log, func() error { done, disable = s.send(ctx, w, d); return nil }) != nil {
+		done = Outcome{Reason: fault.ReasonInternal} // sent or not, it counts: it would panic again with each lease
+	}
 	now = s.opts.Now()
 	d.Status, d.Reason = done.Status, done.Reason
 	next, outcome := now, "delivered"

@@ -996,3 +996,36 @@ func TestAnAttemptThatPanicsEndsNoProcess(t *testing.T) {
 		t.Errorf("logged: %s", text)
 	}
 }
+
+// What panics at the receiver's answer was sent. It is not sent every half a minute for ever.
+func TestAnAttemptThatPanicsIsOneThatFailed(t *testing.T) {
+	k := open(t, storetest.SQLite(t))
+	k.Tenant("acme")
+	connection := k.connect("acme", "front")
+	var answered atomic.Bool
+	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		answered.Store(true)
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	_, id := k.add("acme", r.URL)
+	k.change(connection, true)
+	sender := webhook.NewSender(webhook.SenderOptions{
+		Store: k.Store, Vault: k.Vault, Pool: k.pool, Owner: "broken", Log: discard(),
+		Now: func() time.Time {
+			if answered.Swap(false) {
+				panic("broken")
+			}
+			return k.Clock.Now()
+		},
+	})
+	k.must(sender.Drain(t.Context()))
+	if states, all := k.deliveries(id); states != store.DeliveryWaiting || all[0].Attempts != 1 ||
+		all[0].Reason != fault.ReasonInternal {
+		t.Errorf("%s: %+v", states, all)
+	}
+	k.Clock.Advance(webhook.GiveUp)
+	k.must(sender.Drain(t.Context()))
+	if states, _ := k.deliveries(id); states != store.DeliveryFailed {
+		t.Errorf("after a day it is %s", states)
+	}
+}
