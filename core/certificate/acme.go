@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
+	"frontdesk/core/parallel"
 	"frontdesk/core/pause"
 )
 
@@ -118,7 +119,7 @@ func (a *ACME) Run(ctx context.Context) {
 	defer a.hangUp()
 	for wait := retryFirst; ; {
 		obtained := make(chan error, 1)
-		go func() { obtained <- a.obtain(ctx) }()
+		go func() { obtained <- parallel.Try(ctx, a.o.Log, func() error { return a.obtain(ctx) }) }()
 		next := checkEvery
 		select {
 		case <-ctx.Done():

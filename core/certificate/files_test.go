@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -212,4 +213,34 @@ func TestRootsOfAnACMEServerThatCannotBeUsedAreNamed(t *testing.T) {
 	if err := open(); err == nil || !strings.HasPrefix(err.Error(), "server.tls.acme.ca: ") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// endsAt is a log that calls end at a text.
+type endsAt struct {
+	text string
+	end  func()
+}
+
+func (l endsAt) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(l.text)) {
+		l.end()
+	}
+	return len(line), nil
+}
+
+// Clients of ACME have panicked at the answers of servers that others got along with (mholt/acmez#34).
+func TestAPanicWhileACertificateIsObtainedIsAFailure(t *testing.T) {
+	const domain = "desk.example.com"
+	pair, cache := certificatetest.New(t, time.Now().AddDate(0, 3, 0), domain), t.TempDir()
+	certificatetest.Replace(t, filepath.Join(cache, domain), slices.Concat(pair.Key, pair.Certificate))
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	source, err := certificate.NewACME(certificate.ACMEOptions{
+		Domains: []string{domain}, Cache: cache, Loaded: func(*x509.Certificate) { panic("broken") },
+		Log: slog.New(slog.NewTextHandler(endsAt{"a certificate cannot be obtained", end}, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source.Run(ctx)
 }
