@@ -59,3 +59,9 @@ func Instant(t calendar.Time, zone *time.Location) time.Time {
 	}
 	return t.Instant.In(zone)
 }
+
+// AddDays returns the time so many days later at which clocks in the zone show the same time of day. If they never do,
+// it is read as [timezone.Localize] says: Time.AddDate may give the hour before the gap.
+func AddDays(t time.Time, days int, zone *time.Location) time.Time {
+	return timezone.Localize(timezone.Wall(t, zone).AddDate(0, 0, days), zone)
+}

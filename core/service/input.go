@@ -217,7 +217,7 @@ func windowOfInput(
 	if !start.IsZero() {
 		w.From = start.In(zone)
 	}
-	w.To = w.From.In(zone).AddDate(0, 0, usualDays)
+	w.To = normalize.AddDays(w.From, usualDays, zone)
 	if !end.IsZero() {
 		w.To = end.In(zone)
 	}
@@ -230,7 +230,7 @@ func checkWindow(w calendar.Span, zone *time.Location, days int) error {
 	switch {
 	case !w.To.After(w.From):
 		return fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
-	case w.To.Sub(w.From) > time.Duration(days)*24*time.Hour && w.To.After(w.From.In(zone).AddDate(0, 0, days)):
+	case w.To.Sub(w.From) > time.Duration(days)*24*time.Hour && w.To.After(normalize.AddDays(w.From, days, zone)):
 		return fault.InvalidField("end", fmt.Sprintf("must be at most %d days after start.", days))
 	}
 	return nil

@@ -301,6 +301,12 @@ func TestListWindow(t *testing.T) {
 				sinceMonday("2030-11-05T04:30:00Z"), sinceMonday("2030-11-05T05:00:00Z")},
 			[]string{"1", "2"},
 		},
+		// In Chile, clocks go forward at midnight: the day after that has no 00:00.
+		"a bare date alone is seven whole days, whatever clocks do at their end": {
+			ListEvents{Start: when(t, "2030-09-01"), Timezone: "America/Santiago"},
+			[]time.Duration{sinceMonday("2030-09-08T03:30:00Z"), sinceMonday("2030-09-08T04:00:00Z")},
+			[]string{"0"},
+		},
 		"an end alone is from now": {ListEvents{End: when(t, "2030-03-05T00:00:00Z")},
 			[]time.Duration{0, 24*time.Hour - time.Minute, 24 * time.Hour}, []string{"0", "1"}},
 		"a bare date is its start in the calendar's zone": {

@@ -366,7 +366,7 @@ func (p updatePlan) newSpan(event calendar.Event, zone *time.Location) (calendar
 		now.To = now.From.Add(length)
 		if event.Start.AllDay && event.End.AllDay { // days, of which one in which clocks change has not 24 hours
 			days := event.End.Instant.Sub(event.Start.Instant) / (24 * time.Hour)
-			now.To = now.From.In(zone).AddDate(0, 0, int(days))
+			now.To = normalize.AddDays(now.From, int(days), zone)
 		}
 	}
 	if p.End == nil {

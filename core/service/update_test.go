@@ -249,17 +249,21 @@ func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
 
 func TestUpdateOfAWholeDay(t *testing.T) {
 	t.Parallel()
-	for start, want := range map[string]record.Meeting{
-		"2030-03-05T09:00:00": {StartTime: "2030-03-05T09:00:00-05:00", EndTime: "2030-03-06T09:00:00-05:00"},
+	for _, test := range []struct{ zone, start, wantStart, wantEnd string }{
+		{"", "2030-03-05T09:00:00", "2030-03-05T09:00:00-05:00", "2030-03-06T09:00:00-05:00"},
 		// In New York, clocks go forward on that day.
-		"2030-03-10T00:00:00": {StartTime: "2030-03-10T00:00:00-05:00", EndTime: "2030-03-11T00:00:00-04:00"},
+		{"", "2030-03-10T00:00:00", "2030-03-10T00:00:00-05:00", "2030-03-11T00:00:00-04:00"},
+		// In Chile, they do at its end: the next day has no 00:00.
+		{"America/Santiago", "2030-09-07T00:00:00", "2030-09-07T00:00:00-04:00", "2030-09-08T01:00:00-03:00"},
 	} {
-		t.Run(start, func(t *testing.T) {
+		t.Run(test.start, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			id := w.meetings.put(calendar.Event{Start: calendar.Day(2030, 3, 4), End: calendar.Day(2030, 3, 5)})
-			answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Start: when(t, start)})
+			answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+				EventID: id, Start: when(t, test.start), Timezone: test.zone,
+			})
 			w.check(err)
-			if got := answer.Record.Event; got.StartTime != want.StartTime || got.EndTime != want.EndTime {
+			if got := answer.Record.Event; got.StartTime != test.wantStart || got.EndTime != test.wantEnd {
 				t.Fatalf("got %+v", got)
 			}
 		})
