@@ -1030,18 +1030,30 @@ func TestATextThatIsTooLongIsTheCallersToCorrect(t *testing.T) {
 // The tokens of a day are not there again in seconds, and Pipedrive blocks who goes on asking.
 func TestTheTokensOfADayAreToldAsThatInPipedrive(t *testing.T) {
 	t.Parallel()
-	for left, want := range map[string]time.Duration{"17": 5 * time.Minute, "0": 0, "": 0} {
+	for _, c := range []struct {
+		says map[string]string
+		day  bool
+		wait time.Duration
+	}{
+		{map[string]string{"X-Ratelimit-Remaining": "17"}, true, 5 * time.Minute},
+		{map[string]string{"X-Ratelimit-Remaining": "17", "X-Daily-Ratelimit-Token-Remaining": "3"}, true, 5 * time.Minute},
+		{map[string]string{"X-Ratelimit-Remaining": "0"}, false, 0},
+		{nil, false, 0},
+		// A search has a smaller window than the one whose requests are left.
+		{map[string]string{"X-Ratelimit-Remaining": "17", "Retry-After": "2"}, false, 2 * time.Second},
+		{map[string]string{"X-Ratelimit-Remaining": "17", "X-Daily-Ratelimit-Token-Remaining": "29000"}, false, 0},
+	} {
 		d, server := pipedrive().open(t)
 		server.with(func(w http.ResponseWriter, _ *http.Request) {
-			if left != "" {
-				w.Header().Set("X-Ratelimit-Remaining", left)
+			for name, value := range c.says {
+				w.Header().Set(name, value)
 			}
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
 		_, err := d.ByNumber(t.Context(), "7")
-		if f := fault.From(err); f == nil || f.Code != fault.RateLimited || f.RetryAfter != want ||
-			strings.Contains(f.Detail, "of this day") != (want > 0) {
-			t.Errorf("%q left: %v, after %v", left, wrong(err), f.RetryAfter)
+		if f := fault.From(err); f == nil || f.Code != fault.RateLimited || f.RetryAfter != c.wait ||
+			strings.Contains(f.Detail, "of this day") != c.day {
+			t.Errorf("%v: %v, after %v", c.says, wrong(err), f.RetryAfter)
 		}
 	}
 }
