@@ -33,7 +33,7 @@ type exchange struct {
 	reason    string            // of the failure in the response; "": none
 	err       error             // the failure's cause, for the log
 	stack     []byte            // of a panic
-	tenant    string            // the id of the caller's
+	whose     string            // the tenant among whose refusals it counts; "": it is a stranger's
 	refused   bool              // at no cost to the caller: nothing was done for the request
 	kept      *requestlog.Entry // for the log of requests; nil: it is not for it
 	trail     *telemetry.Trail
@@ -87,7 +87,7 @@ func (a *api) observe(c *gin.Context) {
 	refused, logged := int64(0), true
 	stranger := x.identity == nil && status >= http.StatusBadRequest && status < http.StatusInternalServerError
 	if x.refused || stranger {
-		refused, logged = a.refusals.count(started, x.tenant)
+		refused, logged = a.refusals.count(started, cmp.Or(x.whose, x.operation))
 	}
 	if !logged {
 		return

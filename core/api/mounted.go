@@ -64,23 +64,25 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 			return
 		}
 		caller, claimed, err := a.claimant(c.Request, p)
+		if caller.KeyID != "" { // also of who has not proved to be it: the log tells whose secret is wrong
+			x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
+			x.whose = caller.Tenant.ID
+			if claimed || err != nil {
+				// Anybody can claim, and withhold the body: what they take is not what the tenant's own may have.
+				x.whose = "claimed " + x.whose
+			}
+		}
 		if err != nil {
 			a.unauthenticated(c, err)
 			return
 		}
-		x.tenant = caller.Tenant.ID
-		c.Request = c.Request.WithContext(a.trace(c.Request.Context(), c, x, x.tenant))
-		x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
-		place := caller.Tenant.ID
-		if claimed { // anybody can claim, and withhold the body: what they take is not what the tenant's own may have
-			place = "claimed " + place
-		}
-		if !a.bodies.take(place) {
+		c.Request = c.Request.WithContext(a.trace(c.Request.Context(), c, x, caller.Tenant.ID))
+		if !a.bodies.take(x.whose) {
 			a.fail(c, fault.New(fault.Unavailable, fault.ReasonOverloaded,
 				"Too many requests of this kind are running at the same time."))
 			return
 		}
-		defer a.bodies.give(place)
+		defer a.bodies.give(x.whose)
 		if err := readFromNow(c.Request.Context(), c.Writer, c.Request); err != nil { // as in body
 			a.fail(c, err)
 			return
@@ -107,8 +109,7 @@ func (a *api) claimant(r *http.Request, p Protocol) (caller apikey.Caller, claim
 
 // unauthenticated responds to a request whose caller is unknown, whoever it claimed to be.
 func (a *api) unauthenticated(c *gin.Context, err error) {
-	x := exchangeOf(c)
-	x.refused, x.tenant = true, ""
+	exchangeOf(c).refused = true
 	if text := challenge(err); text != "" {
 		c.Header("WWW-Authenticate", text)
 	}

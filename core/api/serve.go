@@ -86,19 +86,19 @@ func (a *api) admit(
 		c.Header("WWW-Authenticate", challenge(err))
 		return nil, err
 	}
-	x.tenant = caller.Tenant.ID
-	ctx = a.trace(ctx, c, x, x.tenant)
+	x.whose = caller.Tenant.ID
+	ctx = a.trace(ctx, c, x, caller.Tenant.ID)
 	x.identity = append(make([]slog.Attr, 0, 5), // with the operation below
 		telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID))
 	if connection, connected := caller.Connections[op.Kind]; connected {
 		x.identity = append(x.identity, telemetry.Connection(connection.ID),
 			telemetry.Provider(connection.Provider))
 	}
-	ctx = fair.For(ctx, x.tenant)
+	ctx = fair.For(ctx, caller.Tenant.ID)
 	if a.requests != nil && op.Kind != "" { // what the admin interface does is in the audit
 		ctx, x.trail = telemetry.WithTrail(ctx, time.Now())
 		x.kept = &requestlog.Entry{
-			TenantID: x.tenant, RequestID: x.id, KeyID: caller.KeyID, Operation: op.ID,
+			TenantID: caller.Tenant.ID, RequestID: x.id, KeyID: caller.KeyID, Operation: op.ID,
 			ConnectionID: caller.Connections[op.Kind].ID,
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
 	"frontdesk/core/requestlog"
 )
 
@@ -16,8 +18,8 @@ type keptRequests []requestlog.Entry
 
 func (k *keptRequests) Add(e requestlog.Entry) { *k = append(*k, e) }
 
-// Whoever makes requests that cost nothing to refuse, as fast as they can, neither fills the log nor pushes a tenant's
-// other requests out of the log of requests. The metrics count all of them.
+// Whoever makes requests that cost nothing to refuse, as fast as they can, neither fills the log nor pushes the other
+// requests of a tenant out of the log of requests. The metrics count all of them.
 func TestAFloodOfRefusalsIsToldInSum(t *testing.T) {
 	t.Parallel()
 	const flood = loggedASecond + 5
@@ -98,18 +100,76 @@ func TestAFloodOfRefusalsIsToldInSum(t *testing.T) {
 	}
 }
 
-// One tenant's flood hides nothing of another's.
-func TestRefusalsAreLoggedByTenant(t *testing.T) {
+// Each tenant's line tells of its own refusals, and one tenant's flood hides nothing of another's.
+func TestRefusalsAreToldByTenant(t *testing.T) {
 	t.Parallel()
 	var all tally
 	now := time.Unix(1_800_000_000, 0)
-	for range 2 * loggedASecond {
+	for range loggedASecond + 5 {
 		all.count(now, "ten_1")
 	}
-	if since, log := all.count(now, "ten_2"); !log || since != loggedASecond+1 {
-		t.Errorf("a neighbour's is logged: %v, after %d", log, since)
+	for _, step := range []struct {
+		after  time.Duration
+		tenant string
+		since  int64
+	}{
+		{0, "ten_2", 1}, {time.Second, "ten_2", 1}, {time.Second, "ten_1", 6}, {time.Second, "ten_1", 1},
+		{-time.Minute, "ten_1", 1}, // the clock was set back
+	} {
+		if since, log := all.count(now.Add(step.after), step.tenant); !log || since != step.since {
+			t.Errorf("of %s after %s, it is logged: %v, with %d refusals", step.tenant, step.after, log, since)
+		}
 	}
-	if since, log := all.count(now.Add(-time.Minute), "ten_1"); !log || since != 1 {
-		t.Errorf("after the clock was set back, it is logged: %v, after %d", log, since)
+	if all.count(now, ""); len(all.of) != 1 {
+		t.Errorf("what is told already is remembered: %d", len(all.of))
+	}
+}
+
+// What an operator must see, such as whose secret is wrong, is in the log beside whatever strangers flood it with.
+func TestAFloodHidesNobodyElsesRefusal(t *testing.T) {
+	t.Parallel()
+	wrong := fault.New(fault.Unauthenticated, fault.ReasonInvalidSignature, "It is not of the agent's secret.")
+	agents := func(path string, claimed bool, identified, served error) Protocol {
+		return Protocol{
+			Path: path, Operation: "agentsX",
+			Identify: func(r *http.Request) (apikey.Caller, bool, error) {
+				name := r.PathValue("name")
+				return ofKey("agent_"+name, "ten_"+name), claimed, identified
+			},
+			Serve: func(http.ResponseWriter, *http.Request, apikey.Caller) error { return served },
+		}
+	}
+	for name, c := range map[string]struct{ flood, other, line string }{
+		"a wrong key":            {"/wp-admin", bookPath, `"operation":"bookMeeting"`},
+		"a link that is over":    {"/wp-admin", "/connect/a", `"operation":"connect"`},
+		"a signature":            {bookPath, "/alpha/agents/signs/a", `"key":"agent_a"`},
+		"a signature, of others": {"/alpha/agents/signs/a", "/alpha/agents/signs/b", `"key":"agent_b"`},
+		"a token, of others":     {"/alpha/agents/bears/a", "/alpha/agents/bears/b", `"key":"agent_b"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := newClock()
+			g := startGateway(t, func(o *Options) {
+				o.Now = at.now
+				o.Pages = []Page{{Method: "POST", Path: "/connect/{token}", Operation: "connect",
+					Serve: func(http.ResponseWriter, *http.Request) error {
+						return fault.New(fault.NotFound, "CONNECT_LINK_EXPIRED", "This link has expired.")
+					}}}
+				o.Speaks = []Protocol{
+					agents("/alpha/agents/signs/{name}", true, nil, wrong),
+					agents("/alpha/agents/bears/{name}", false, wrong, nil),
+				}
+			})
+			for range loggedASecond + 5 {
+				g.post(c.flood, "", "X-Api-Key", "")
+			}
+			g.post(c.other, "", "X-Api-Key", "")
+			lines := strings.Split(strings.TrimSpace(g.log.String()), "\n")
+			last := lines[len(lines)-1]
+			if len(lines) != loggedASecond+1 || !strings.Contains(last, c.line) ||
+				strings.Contains(last, `"refused":`) {
+				t.Errorf("%d lines, the last of them\n%s", len(lines), last)
+			}
+		})
 	}
 }
