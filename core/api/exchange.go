@@ -79,7 +79,8 @@ func (a *api) observe(c *gin.Context) {
 	}
 	c.Next()
 
-	took, status := a.now().Sub(started), c.Writer.Status()
+	ended, status := a.now(), c.Writer.Status()
+	took := ended.Sub(started)
 	if measured {
 		a.metrics.Request(string(x.surface), cmp.Or(x.operation, "none"), status, x.reason, took)
 	}
@@ -87,7 +88,7 @@ func (a *api) observe(c *gin.Context) {
 	refused, logged := int64(0), true
 	stranger := x.identity == nil && status >= http.StatusBadRequest && status < http.StatusInternalServerError
 	if x.refused || stranger {
-		refused, logged = a.refusals.count(started, cmp.Or(x.whose, x.operation))
+		refused, logged = a.refusals.count(ended, cmp.Or(x.whose, x.operation))
 	}
 	if !logged {
 		return

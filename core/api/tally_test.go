@@ -173,3 +173,35 @@ func TestAFloodHidesNobodyElsesRefusal(t *testing.T) {
 		})
 	}
 }
+
+// Under a load that is too much, requests of one second are answered in the next, among those that came then.
+func TestASlowRefusalBeginsNoNewSecond(t *testing.T) {
+	t.Parallel()
+	at, entered, release, done := newClock(), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	g := startGateway(t, func(o *Options) {
+		o.Now = at.now
+		o.Pages = []Page{{Method: "POST", Path: "/slow", Serve: func(http.ResponseWriter, *http.Request) error {
+			close(entered)
+			<-release
+			return fault.New(fault.NotFound, "GONE", "")
+		}}}
+	})
+	go func() {
+		defer close(done)
+		g.post("/slow", "")
+	}()
+	<-entered
+	at.advance(time.Second)
+	flood := func() {
+		for range loggedASecond + 5 {
+			g.post("/wp-admin", "")
+		}
+	}
+	flood()
+	close(release)
+	<-done
+	flood()
+	if n := strings.Count(g.log.String(), "/wp-admin"); n != loggedASecond {
+		t.Errorf("%d refusals of one second are logged", n)
+	}
+}
