@@ -78,6 +78,7 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 		}
 		c.Request = c.Request.WithContext(a.trace(c.Request.Context(), c, x, caller.Tenant.ID))
 		if !a.bodies.take(x.whose) {
+			x.refused = true
 			a.fail(c, fault.New(fault.Unavailable, fault.ReasonOverloaded,
 				"Too many requests of this kind are running at the same time."))
 			return

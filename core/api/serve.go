@@ -131,6 +131,7 @@ func (a *api) admit(
 // responds. The number of bodies being read is bounded, since each takes memory and a connection.
 func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant string) ([]byte, error) {
 	if !a.bodies.take(tenant) {
+		exchangeOf(c).refused = true
 		c.Header("Connection", "close") // otherwise the server would wait for the refused body
 		return nil, fault.New(fault.Unavailable, fault.ReasonOverloaded,
 			"Too many request bodies are arriving at the same time. Send each body at once.")

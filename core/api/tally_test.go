@@ -3,8 +3,11 @@ package api
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -204,4 +207,45 @@ func TestASlowRefusalBeginsNoNewSecond(t *testing.T) {
 	if n := strings.Count(g.log.String(), "/wp-admin"); n != loggedASecond {
 		t.Errorf("%d refusals of one second are logged", n)
 	}
+}
+
+// No room for a body is as free to whoever is refused as no place in the gate, and a stranger can claim to be an agent.
+func TestAFloodWithoutRoomForBodiesIsToldInSum(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{bookPath, "/alpha/agents/x"} {
+		at, inside, end := newClock(), make(chan struct{}), make(chan struct{})
+		wait := func() { inside <- struct{}{}; <-end }
+		g := startGateway(t, func(o *Options) {
+			o.Now = at.now
+			o.Speaks = []Protocol{{Path: "/alpha/agents/x", Operation: "agentsX",
+				Serve: func(http.ResponseWriter, *http.Request, apikey.Caller) error { wait(); return nil }}}
+		})
+		var all sync.WaitGroup
+		for range maxBodiesAtOnce / 2 {
+			all.Go(func() {
+				req := httptest.NewRequest(http.MethodPost, path, waitingBody(wait))
+				req.Header.Set("X-Api-Key", testKey)
+				g.handler.ServeHTTP(httptest.NewRecorder(), req)
+			})
+			<-inside
+		}
+		for range loggedASecond + 5 {
+			if a := g.post(path, "{}"); a.status != http.StatusServiceUnavailable {
+				t.Errorf("%s: %d %s", path, a.status, a.body)
+			}
+		}
+		close(end)
+		all.Wait()
+		if n := strings.Count(g.log.String(), `"reason":"OVERLOADED"`); n != loggedASecond {
+			t.Errorf("%s: %d refusals of one second are logged", path, n)
+		}
+	}
+}
+
+// waitingBody is a body that is empty, once its function has returned.
+type waitingBody func()
+
+func (wait waitingBody) Read([]byte) (int, error) {
+	wait()
+	return 0, io.EOF
 }
