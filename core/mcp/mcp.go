@@ -255,5 +255,5 @@ func (s *Server) serverFor(scopes []apikey.Scope) served {
 
 const instructions = "Tools of the front desk of a business: its calendar and its tickets. Each result begins " +
 	"with a sentence that you can say as it is; the JSON after it has what you need for further calls. If that has " +
-	"fields, what you sent was not right: say nothing, correct it and call again. Ask get_current_time before you " +
-	"speak of days. Never make up ids."
+	"fields, what you sent was not right: do not say the sentence, correct what you sent and call again. Ask the " +
+	"caller only for what you do not know. Ask get_current_time before you speak of days. Never make up ids."

@@ -394,6 +394,15 @@ func TestFormerVersions(t *testing.T) {
 	}
 }
 
+// A client at /mcp may have no other prompt. What was wrong may be the caller's to say, such as a misspelt address, and
+// a model that may not ask for it makes it up.
+func TestAModelMayAskForWhatItDoesNotKnow(t *testing.T) {
+	told := open(t, 0).session().InitializeResult().Instructions
+	if !strings.Contains(told, "Ask the caller only for what you do not know.") {
+		t.Errorf("the instructions are\n%s", told)
+	}
+}
+
 func TestStrangersPagesAreRefused(t *testing.T) {
 	w := open(t, 0)
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
