@@ -282,6 +282,7 @@ func TestATextIsTheNumberOrTheListThatItIsOf(t *testing.T) {
 		{"book_slot", `{"slot_id":"st_1","attendee_emails":"[\"pat@example.com\", \"kim@example.com\"]"}`,
 			`{"attendee_emails":["pat@example.com","kim@example.com"],"phone_number":"+12025550101","slot_id":"st_1"}`},
 		{"get_ticket", `{"ticket_number":1042}`, `{"ticket_number":"1042"}`},
+		{"get_ticket", `{"ticket_number":100000000000000000}`, `{"ticket_number":100000000000000000}`}, // or …0000001
 		{"get_ticket", `{"ticket_number":["1042"]}`, `{"ticket_number":["1042"]}`},
 		{"get_ticket", `{"ticket_number":true,"number":7}`, `{"ticket_number":true,"number":7}`},
 	} {

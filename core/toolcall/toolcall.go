@@ -206,7 +206,7 @@ func asMeant(arguments []byte, types map[string]string) []byte {
 			delete(given, name)
 		case kind == "integer" && isText && isInteger(text):
 			given[name] = json.RawMessage(text)
-		case kind == "string" && !isText && isInteger(text):
+		case kind == "string" && !isText && isInteger(text) && len(text) <= exactDigits:
 			given[name] = asJSON(text)
 		case kind == "array" && isText && strings.HasPrefix(text, "[") && json.Valid([]byte(text)):
 			given[name] = json.RawMessage(text)
@@ -222,6 +222,10 @@ func asMeant(arguments []byte, types map[string]string) []byte {
 	}
 	return asJSON(given)
 }
+
+// exactDigits is how many digits of a number are sure to be as they were written: platforms read JSON as JavaScript
+// does, which makes one number of two longer ones (RFC 8259 section 6).
+const exactDigits = 15
 
 // isInteger reports whether a text is an integer as JSON has them.
 func isInteger(text string) bool {
