@@ -214,6 +214,12 @@ func TestPlacesAreOfferedOnlyForSlotsAndMeetings(t *testing.T) {
 		if !strings.Contains(prompt, offered) || strings.Contains(prompt, "an id that") {
 			t.Errorf("%s: places are offered for more:\n%s", id, prompt)
 		}
+		tickets := slices.DeleteFunc(real(), func(t agenttools.Tool) bool {
+			return !strings.HasSuffix(t.Name, "_ticket")
+		})
+		if prompt := made(t, id, tickets).Prompt; strings.Contains(prompt, "slot") {
+			t.Errorf("%s: a model that has no calendar is told of its tools:\n%s", id, prompt)
+		}
 	}
 }
 

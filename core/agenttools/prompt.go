@@ -4,12 +4,13 @@ import "strings"
 
 // prompt returns the lines of a prompt that go with the tools.
 func prompt(p Platform, zone string, tools []callable) string {
-	var writes, looksUp, takesZone bool
+	var writes, looksUp, takesZone, lists bool
 	for _, t := range tools {
 		writes = writes || t.Writes
 		looksUp = looksUp || t.AboutCaller
 		_, has := t.schema.Properties["time_zone"]
 		takesZone = takesZone || has
+		lists = lists || t.Name == "find_slots" || t.Name == "find_meetings"
 	}
 	lines := []string{"You answer the telephone at the front desk of a business."}
 	switch {
@@ -29,10 +30,12 @@ func prompt(p Platform, zone string, tools []callable) string {
 	}
 	lines = append(lines,
 		"Say times as people do: the weekday, the day and the hour, without the year and the time zone.",
-		"Never make up an id, a number or an address. Use only those that a tool or the caller gave you.",
-		"In the place of the id of a slot or a meeting that find_slots or find_meetings gave you last, you can give "+
-			"its place in the list, such as 2 or last. Give the id of a slot in nearest_slots, the number of a ticket "+
-			"and the id of a contact as they are.")
+		"Never make up an id, a number or an address. Use only those that a tool or the caller gave you.")
+	if lists {
+		lines = append(lines, "In the place of the id of a slot or a meeting that find_slots or find_meetings gave "+
+			"you last, you can give its place in the list, such as 2 or last. Give the id of a slot in nearest_slots, "+
+			"the number of a ticket and the id of a contact as they are.")
+	}
 	if writes {
 		lines = append(lines,
 			"Before you book, change, cancel or open anything, say back what you will do, and wait for a yes.",
