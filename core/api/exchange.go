@@ -34,6 +34,7 @@ type exchange struct {
 	err       error             // the failure's cause, for the log
 	stack     []byte            // of a panic
 	whose     string            // the tenant among whose refusals it counts; "": it is a stranger's
+	claimed   bool              // who the caller is was not proved before the body is read
 	refused   bool              // at no cost to the caller: nothing was done for the request
 	kept      *requestlog.Entry // for the log of requests; nil: it is not for it
 	trail     *telemetry.Trail
@@ -86,8 +87,8 @@ func (a *api) observe(c *gin.Context) {
 	}
 	x.span.EndRequest(cmp.Or(x.operation, "none"), status, x.reason)
 	refused, logged := int64(0), true
-	stranger := x.identity == nil && status >= http.StatusBadRequest && status < http.StatusInternalServerError
-	if x.refused || stranger {
+	stranger := x.identity == nil || x.claimed
+	if x.refused || stranger && status >= http.StatusBadRequest && status < http.StatusInternalServerError {
 		refused, logged = a.refusals.count(ended, cmp.Or(x.whose, x.operation))
 	}
 	if !logged {

@@ -66,8 +66,8 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 		caller, claimed, err := a.claimant(c.Request, p)
 		if caller.KeyID != "" { // also of who has not proved to be it: the log tells whose secret is wrong
 			x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
-			x.whose = caller.Tenant.ID
-			if claimed || err != nil {
+			x.whose, x.claimed = caller.Tenant.ID, claimed || err != nil
+			if x.claimed {
 				// Anybody can claim, and withhold the body: what they take is not what the tenant's own may have.
 				x.whose = "claimed " + x.whose
 			}
@@ -110,7 +110,6 @@ func (a *api) claimant(r *http.Request, p Protocol) (caller apikey.Caller, claim
 
 // unauthenticated responds to a request whose caller is unknown, whoever it claimed to be.
 func (a *api) unauthenticated(c *gin.Context, err error) {
-	exchangeOf(c).refused = true
 	if text := challenge(err); text != "" {
 		c.Header("WWW-Authenticate", text)
 	}

@@ -242,6 +242,31 @@ func TestAFloodWithoutRoomForBodiesIsToldInSum(t *testing.T) {
 	}
 }
 
+// Who claims to be an agent's platform has proved nothing before its body is read, which may be refused before.
+func TestAFloodOfClaimsIsToldInSum(t *testing.T) {
+	t.Parallel()
+	at := newClock()
+	g := startGateway(t, func(o *Options) {
+		o.Now = at.now
+		o.Speaks = []Protocol{{
+			Path: "/alpha/agents/x", Operation: "agentsX",
+			Identify: func(*http.Request) (apikey.Caller, bool, error) { return ofKey("agent_1", "ten_1"), true, nil },
+			Serve: func(w http.ResponseWriter, r *http.Request, _ apikey.Caller) error {
+				_, err := ReadBody(w, r, 1)
+				return err
+			},
+		}}
+	})
+	for range loggedASecond + 5 {
+		if a := g.post("/alpha/agents/x", "{}"); a.status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if n := strings.Count(g.log.String(), `"status":413`); n != loggedASecond {
+		t.Errorf("%d refusals of one second are logged", n)
+	}
+}
+
 // waitingBody is a body that is empty, once its function has returned.
 type waitingBody func()
 
