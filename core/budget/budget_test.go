@@ -495,3 +495,26 @@ func TestWithoutALedgerNothingIsLeftOfPermits(t *testing.T) {
 		}
 	})
 }
+
+// brokenLedger panics at what it finds in a row.
+type brokenLedger struct{}
+
+func (brokenLedger) SettleBudgets(
+	context.Context, []string, func(time.Time, []string) ([]string, []time.Time),
+) error {
+	panic("broken")
+}
+
+func TestALedgerThatPanicsIsOneThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Ledger: brokenLedger{}, Replica: "a"})
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		release, err := b.Acquire(ctx, Limit{Name: "calls", Units: 4})
+		if err != nil {
+			t.Fatalf("who wants a permit waits in vain: %v", err)
+		}
+		release()
+	})
+}

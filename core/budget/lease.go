@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -105,7 +106,9 @@ func (b *Budgets) ask(h *hand, now time.Time) pending {
 	return pending{h, q}
 }
 
-// settle asks the ledger, and reports whether it answered.
+var errPanicked = errors.New("asking the ledger panicked")
+
+// settle asks the ledger, and reports whether it answered. If that panics, it did not.
 func (b *Budgets) settle(ctx context.Context, asks []pending) bool {
 	bounded, cancel := context.WithTimeout(ctx, askedFor)
 	defer cancel()
@@ -115,7 +118,9 @@ func (b *Budgets) settle(ctx context.Context, asks []pending) bool {
 	for i, p := range asks {
 		names[i] = p.ask.limit.Name
 	}
-	err := b.opts.Ledger.SettleBudgets(bounded, names,
+	err := errPanicked
+	defer func() { b.settled(ctx, asks, grants, began, err) }()
+	err = b.opts.Ledger.SettleBudgets(bounded, names,
 		func(now time.Time, rows []string) (after []string, until []time.Time) {
 			after, until = make([]string, len(rows)), make([]time.Time, len(rows))
 			for i, row := range rows {
@@ -125,6 +130,11 @@ func (b *Budgets) settle(ctx context.Context, asks []pending) bool {
 			}
 			return after, until
 		})
+	return err == nil
+}
+
+// settled records what became of asks that were sent at a time.
+func (b *Budgets) settled(ctx context.Context, asks []pending, grants []grant, began time.Time, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if away := err != nil && ctx.Err() == nil; away != b.away {
@@ -152,7 +162,6 @@ func (b *Budgets) settle(ctx context.Context, asks []pending) bool {
 		p.hand.answered = make(chan struct{})
 		b.serve(p.hand)
 	}
-	return err == nil
 }
 
 func (p pending) failed() {
