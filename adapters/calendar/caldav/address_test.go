@@ -1,8 +1,10 @@
 package caldav
 
 import (
+	"encoding/xml"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"frontdesk/core/fault"
@@ -81,5 +83,21 @@ func TestPreconditionsTellWhatTheStatusDoesNot(t *testing.T) {
 		if got.Code != test.code || got.Reason != test.reason {
 			t.Errorf("%d %s: %v %v", test.status, test.failed, got, got.Metadata)
 		}
+	}
+}
+
+// Somebody with a few aliases has a dozen addresses: Cyrus tells all of them, and the preferred one twice
+// (cyrusimap/cyrus-imapd#5521).
+func TestTheAddressesOfAnOrdinaryOwnerAreRemembered(t *testing.T) {
+	t.Parallel()
+	var p prop
+	text := `<p xmlns:c="urn:ietf:params:xml:ns:caldav"><c:calendar-user-address-set>` +
+		strings.Repeat(`<href xmlns="DAV:">mailto:front.desk.of.the.practice@example.com</href>`, 12) +
+		`</c:calendar-user-address-set></p>`
+	if err := xml.Unmarshal([]byte(text), &p); err != nil || len(p.Addresses.List) != 12 {
+		t.Fatal(err, len(p.Addresses.List))
+	}
+	if size := p.addressBytes(); size > maxOwnerBytes {
+		t.Errorf("they take %d bytes", size)
 	}
 }

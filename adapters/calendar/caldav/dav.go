@@ -185,10 +185,12 @@ const (
 	caldavSpace = "urn:ietf:params:xml:ns:caldav"
 )
 
+const bytesBesideAddress = 100
+
 // addressBytes returns about how much memory the addresses of a principal take.
 func (p prop) addressBytes() (size int) {
 	for _, address := range p.Addresses.List {
-		size += bytesBesideObject + 2*len(address.Href) // as it is, and as its key
+		size += bytesBesideAddress + 2*len(address.Href) // as it is, and as its key
 	}
 	return size
 }
