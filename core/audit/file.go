@@ -23,8 +23,8 @@ import (
 const (
 	fileFormat    = "frontdesk audit archive 1"
 	fileExtension = ".jsonl.gz"
-	unfinished    = ".archive-" // begins the name of a file that is being written
-	mostLine      = 1 << 20     // bytes; a row has at most a few texts of mostText
+	unfinished    = ".frontdesk-archive-" // begins the name of a file that is being written
+	mostLine      = 1 << 20               // bytes; a row has at most a few texts of mostText
 )
 
 type firstLine struct {

@@ -34,7 +34,7 @@ func SyncFolder(path string) error {
 const leftover = 12 * time.Hour
 
 // RemoveLeftovers removes what processes that were killed did not finish: the files and folders whose names begin with
-// the prefix, and that nobody has changed for half a day.
+// the prefix, and that nobody has changed for half a day. The prefix names the gateway: others may have files there.
 func RemoveLeftovers(folder, prefix string) {
 	left, _ := filepath.Glob(filepath.Join(folder, prefix+"*"))
 	for _, path := range left {

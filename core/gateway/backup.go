@@ -23,7 +23,7 @@ const ReasonNoKeySet = "KEY_SET_MISSING"
 func (g *Gateway) Backup(ctx context.Context, file string) error { return g.store.Backup(ctx, file) }
 
 // proof begins the name of a folder in which a copy is proved good.
-const proof = ".restore-"
+const proof = ".frontdesk-restore-"
 
 // Restored is the result of Restore.
 type Restored struct {

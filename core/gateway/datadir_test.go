@@ -296,3 +296,21 @@ func TestEachRestoreKeepsTheFormerDatabase(t *testing.T) {
 		t.Errorf("one former database was put in the place of another: %v", kept)
 	}
 }
+
+// A database may lie in a folder with other things of the operator's, such as a home directory.
+func TestARestoreRemovesNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	cfg := readyConfig(t, "")
+	folder, copied := filepath.Join(cfg.DataDir, ".restore-points"), filepath.Join(t.TempDir(), "copy.db")
+	g := opened(t, cfg)
+	err := g.Backup(t.Context(), copied)
+	g.Close()
+	yesterday := time.Now().AddDate(0, 0, -1)
+	err = errors.Join(err, os.Mkdir(folder, 0o700), os.Chtimes(folder, yesterday, yesterday))
+	if _, failed := Restore(t.Context(), cfg, copied, Options{LogTo: io.Discard}); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	if _, err := os.Stat(folder); err != nil {
+		t.Error(err)
+	}
+}
