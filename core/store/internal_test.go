@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -223,6 +224,22 @@ func TestAFileThatCanOnlyBeReadIsToldAsThat(t *testing.T) {
 	if f == nil || f.Reason != fault.ReasonStoreUnavailable ||
 		!strings.Contains(f.ForOperator(), "that its disk is not read-only, and that it, its folder") {
 		t.Errorf("%v", f)
+	}
+}
+
+// A connection to a file that can only be read writes nothing any more, also when the file can be written again.
+func TestNoConnectionThatCanOnlyReadIsKeptToWrite(t *testing.T) {
+	t.Parallel()
+	s := sqliteStore(t)
+	connector, err := sqliteConnector(s.path, url.Values{"mode": {"ro"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer := pool(preparing{Connector: connector, writes: true}, 1)
+	defer writer.Close()
+	err = writer.PingContext(t.Context())
+	if err == nil || classifySQLite(err) != unfit || writer.Stats().OpenConnections != 0 {
+		t.Errorf("%v, with %d connections", err, writer.Stats().OpenConnections)
 	}
 }
 

@@ -191,10 +191,11 @@ const stateNoRight = "42501" // insufficient privilege
 
 // checkUnfit says what to do about an error of the class unfit.
 func checkUnfit(err error) string {
-	if isSQLite(err) {
+	failed, is := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !is: // of SQLite
 		return checkFile
-	}
-	if failed, is := errors.AsType[*pgconn.PgError](err); is && failed.Code == stateNoRight {
+	case failed.Code == stateNoRight:
 		return "Make the user in store.url the owner of the tables, and let it create tables in their schema"
 	}
 	return "A pooler in transaction mode is between, such as PgBouncer: add default_query_exec_mode=exec to store.url"

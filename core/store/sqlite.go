@@ -62,8 +62,8 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	s := &Store{
 		path:  path,
 		limit: callLimit,
-		write: pool(preparing{writer}, 1),
-		read:  pool(preparing{reader}, max(4, 2*runtime.GOMAXPROCS(0))),
+		write: pool(preparing{Connector: writer, writes: true}, 1),
+		read:  pool(preparing{Connector: reader}, max(4, 2*runtime.GOMAXPROCS(0))),
 		dialect: dialect{
 			goose: goose.DialectSQLite3, classify: classifySQLite,
 			writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
@@ -126,7 +126,11 @@ func notOpened(err error) error {
 	return fmt.Errorf("the database file cannot be opened: %w. %s", err, checkFile)
 }
 
-// checkFile is also for a file that can only be read: SQLite opens it, and refuses the first write.
+// errReadOnly is the error of a connection that could only read: SQLite opens one if the file cannot be written, and it
+// stays so for good.
+var errReadOnly = errors.New("the database file can only be read")
+
+// checkFile says what to check about a file that cannot be opened or written.
 const checkFile = "Check the database file's path in store.url, that its disk is not read-only, and that it, its " +
 	"folder and the files beside it that end in -wal and -shm belong to the user that runs frontdesk, who can write them"
 
@@ -198,6 +202,9 @@ func classifySQLite(err error) class {
 	// Of a transaction whose time has passed, database/sql takes back everything, also where the commit reports it.
 	if errors.Is(err, errBatch) || errors.Is(err, sql.ErrTxDone) {
 		return again
+	}
+	if errors.Is(err, errReadOnly) {
+		return unfit
 	}
 	var failed *sqlite.Error
 	if !errors.As(err, &failed) {

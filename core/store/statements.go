@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -10,7 +12,11 @@ import (
 
 // preparing is a connector whose connections keep the statements that they prepared last, as pgx does for
 // PostgreSQL. Otherwise SQLite would parse and plan every query anew, which takes longer than most of them run.
-type preparing struct{ driver.Connector }
+type preparing struct {
+	driver.Connector
+
+	writes bool // whether its connections are refused that can only read
+}
 
 // maxStatements is more than a gateway under load uses. A statement takes a few KiB.
 const maxStatements = 128
@@ -20,6 +26,11 @@ func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := p.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if p.writes {
+		if readOnly, err := conn.(session).IsReadOnly("main"); err != nil || readOnly {
+			return nil, errors.Join(cmp.Or(err, errReadOnly), conn.Close())
+		}
 	}
 	statements, err := lru.NewWithEvict(maxStatements, func(_ string, s prepared) { _ = s.Close() })
 	if err != nil {
@@ -36,6 +47,7 @@ type session interface {
 	driver.Pinger
 	driver.SessionResetter
 	driver.Validator
+	IsReadOnly(schema string) (bool, error)
 }
 
 // preparingConn is a connection. Its pool uses it for one query at a time, and closes the rows of one before
