@@ -220,7 +220,7 @@ var atOpening = []planted{
 	{"the logo is not there", func(p *patient) { p.cfg.Pages.Logo = "/nowhere/logo.png" }, CheckConfiguration,
 		LevelError, "pages.logo", "Correct this first"},
 	{"the database's folder is not there", func(p *patient) { p.cfg.Store.URL = "sqlite:/nowhere/frontdesk.db" },
-		CheckConfiguration, LevelError, "no such file or directory. Check its path", "Correct this first"},
+		CheckConfiguration, LevelError, "no such file or directory. Check the database file", "Correct this first"},
 	{"the database is none", func(p *patient) {
 		tenanttest.Must(p.t, os.WriteFile(filepath.Join(p.cfg.DataDir, "frontdesk.db"),
 			[]byte(strings.Repeat("this is no database ", 100)), 0o600))
