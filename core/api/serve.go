@@ -39,20 +39,15 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 		ctx, cancel := a.withDeadline(c.Request, checks)
 		defer cancel()
 		in, err := a.admit(c, op, x, checks, ctx)
+		if err == nil && !a.gate.enter(a.now(), in.caller.Tenant.ID, op.writes) {
+			x.refused, err = true, errOverloaded
+		}
 		switch {
-		case errors.Is(err, apikey.ErrKey):
-			a.refuse(c, x, refusals.of(apikey.ErrKey))
-			return
 		case x.refused:
 			a.refuse(c, x, refusals.of(fault.From(err)))
 			return
 		case err != nil:
 			a.fail(c, asDeadline(ctx, err))
-			return
-		}
-		if !a.gate.enter(a.now(), in.caller.Tenant.ID, op.writes) {
-			x.refused = true
-			a.refuse(c, x, refusals.of(errOverloaded))
 			return
 		}
 		defer a.gate.leave(in.caller.Tenant.ID, op.writes)
@@ -83,6 +78,7 @@ func (a *api) admit(
 	}
 	caller, err := a.authenticate(ctx, c.Request.Header)
 	if err != nil {
+		x.refused = errors.Is(err, apikey.ErrKey)
 		c.Header("WWW-Authenticate", challenge(err))
 		return nil, err
 	}

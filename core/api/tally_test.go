@@ -23,7 +23,7 @@ func (k *keptRequests) Add(e requestlog.Entry) { *k = append(*k, e) }
 
 // Whoever makes requests that cost nothing to refuse, as fast as they can, neither fills the log nor pushes the other
 // requests of a tenant out of the log of requests. The metrics count all of them.
-func TestAFloodOfRefusalsIsToldInSum(t *testing.T) {
+func TestAFloodOfRefusalsIsSummedUp(t *testing.T) {
 	t.Parallel()
 	const flood = loggedASecond + 5
 	for name, c := range map[string]struct {
@@ -210,7 +210,7 @@ func TestASlowRefusalBeginsNoNewSecond(t *testing.T) {
 }
 
 // No room for a body is as free to whoever is refused as no place in the gate, and a stranger can claim to be an agent.
-func TestAFloodWithoutRoomForBodiesIsToldInSum(t *testing.T) {
+func TestAFloodWithoutRoomForBodiesIsSummedUp(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{bookPath, "/alpha/agents/x"} {
 		at, inside, end := newClock(), make(chan struct{}), make(chan struct{})
@@ -243,7 +243,7 @@ func TestAFloodWithoutRoomForBodiesIsToldInSum(t *testing.T) {
 }
 
 // Who claims to be an agent's platform has proved nothing before its body is read, which may be refused before.
-func TestAFloodOfClaimsIsToldInSum(t *testing.T) {
+func TestAFloodOfClaimsIsSummedUp(t *testing.T) {
 	t.Parallel()
 	at := newClock()
 	g := startGateway(t, func(o *Options) {
