@@ -226,7 +226,9 @@ func (c *Callers) loadAgent(ctx context.Context, id string) (knownKey, error) {
 		return knownKey{}, err
 	}
 	signing, err := c.sealer.Signing(owner.Key)
-	return knownKey{caller: caller, platform: owner.Key.Platform, signing: signing}, err
+	return knownKey{
+		caller: caller, platform: owner.Key.Platform, signing: signing, ends: owner.Key.EndsAt,
+	}, err
 }
 
 // NoAgent returns the fault for an id that no voice agent has.

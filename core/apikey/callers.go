@@ -16,6 +16,7 @@ import (
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/parallel"
+	"frontdesk/core/pause"
 	"frontdesk/core/sealing"
 	"frontdesk/core/secret"
 	"frontdesk/core/singleflight"
@@ -25,8 +26,8 @@ import (
 )
 
 const (
-	answerLife   = 2 * time.Second // how long a cached key may be used
-	housekeeping = time.Minute     // how often last uses are written and expired keys are dropped from memory
+	housekeeping = time.Minute // how often last uses are written and expired keys are dropped from memory
+	lookEvery    = time.Second // how often it is asked what has changed
 )
 
 // CallerOptions configure [Callers]. All fields but InUse are required.
@@ -52,7 +53,7 @@ type Callers struct {
 	used    *usage
 
 	stop context.CancelFunc
-	done sync.WaitGroup // waits for maintain to return
+	done sync.WaitGroup // waits for maintain and follow to return
 }
 
 // NewCallers returns new Callers and starts their housekeeping; Close ends it.
@@ -63,6 +64,7 @@ func NewCallers(o CallerOptions) *Callers {
 		used: &usage{at: map[string]time.Time{}}, stop: stop,
 	}
 	c.done.Go(func() { parallel.Lasting(ctx, c.opts.Log, c.maintain) })
+	c.done.Go(func() { parallel.Lasting(ctx, c.opts.Log, c.follow) })
 	return c
 }
 
@@ -81,14 +83,35 @@ func (c *Callers) maintain(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			c.writeUsage(ctx)
-			c.answers.sweep(c.opts.Now().Add(-answerLife))
+			used := c.used.take()
+			c.answers.sweep(c.opts.Now(), used)
+			c.writeUsage(ctx, used)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 			defer cancel()
-			c.writeUsage(last)
+			c.writeUsage(last, c.used.take())
 			return
 		}
+	}
+}
+
+// follow looks for changes that other processes make to what is cached, until ctx ends. As long as it hears of them in
+// time, calls wait for no query. Otherwise each key is looked up again every two seconds.
+func (c *Callers) follow(ctx context.Context) {
+	for pause.For(ctx, lookEvery) == nil {
+		c.look(ctx)
+	}
+}
+
+func (c *Callers) look(ctx context.Context) {
+	from, needed := c.answers.place()
+	if !needed {
+		return
+	}
+	began := c.opts.Now()
+	changed, now, whole, err := c.opts.Store.DirectoryChanges(ctx, from)
+	if err == nil { // else whoever calls is told, when the key is looked up
+		c.answers.learn(began, c.opts.Now(), changed, now, whole)
 	}
 }
 
@@ -124,15 +147,15 @@ func (c *Callers) known(
 	ctx context.Context, hash secret.Hash, load func(context.Context) (knownKey, error),
 ) (knownKey, error) {
 	now := c.opts.Now()
-	known, generation := c.answers.find(hash)
+	known, life, generation := c.answers.find(hash, now)
 	age := now.Sub(known.at)
-	if known.at.IsZero() || age >= answerLife || age < 0 {
+	if known.at.IsZero() || !within(age, life) {
 		var err error
 		known, err = singleflight.Do(ctx, c.fetches, fetchKey(hash, generation), c.fetch(hash, generation, load))
 		if err != nil {
 			return knownKey{}, err
 		}
-	} else if known.valid && age >= answerLife/2 { // refreshed ahead of time, so that no call waits
+	} else if known.valid && age >= life/2 { // refreshed ahead of time, so that no call waits
 		singleflight.Start(c.fetches, fetchKey(hash, generation), c.fetch(hash, generation, load))
 	}
 	return known, nil
@@ -218,7 +241,7 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (knownKey, error) 
 		return knownKey{}, ErrKey
 	}
 	caller, err := c.callerOf(ctx, owner)
-	return knownKey{caller: caller}, err
+	return knownKey{caller: caller, ends: owner.Key.EndsAt}, err
 }
 
 // callerOf returns the caller of a key. It fails with fault.Unauthenticated if the key is not in force or not

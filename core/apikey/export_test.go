@@ -1,6 +1,9 @@
 package apikey
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Prefixes of keys.
 const (
@@ -11,6 +14,9 @@ const (
 // Remembered returns the cached caller of a key, and when the store was queried for it.
 func (c *Callers) Remembered(key string) (Caller, time.Time) {
 	hash, _ := hashKey(key)
-	known, _ := c.answers.find(hash)
+	known, _, _ := c.answers.find(hash, c.opts.Now())
 	return known.caller, known.at
 }
+
+// Look looks for changes once.
+func (c *Callers) Look(ctx context.Context) { c.look(ctx) }

@@ -43,8 +43,7 @@ func (u *usage) putBack(taken map[string]time.Time) {
 }
 
 // writeUsage writes the times of last use of keys to the store.
-func (c *Callers) writeUsage(ctx context.Context) {
-	taken := c.used.take()
+func (c *Callers) writeUsage(ctx context.Context, taken map[string]time.Time) {
 	if len(taken) == 0 {
 		return
 	}

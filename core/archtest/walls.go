@@ -284,8 +284,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/apikey",
 			May: []string{
-				"core/adapter", "core/audit", "core/connection", "core/fault", "core/parallel", "core/sealing",
-				"core/secret", "core/singleflight", "core/store", "core/tenant", "core/vault",
+				"core/adapter", "core/audit", "core/connection", "core/fault", "core/parallel", "core/pause",
+				"core/sealing", "core/secret", "core/singleflight", "core/store", "core/tenant", "core/vault",
 			},
 			Tests: []string{"core/**"}, Why: "Who makes a request, and what the key reaches.",
 		},

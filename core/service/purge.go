@@ -15,6 +15,7 @@ const (
 	keepBreakers   = time.Hour            // far beyond the time after which a replica that is not seen is gone
 	keepMeetings   = 90 * 24 * time.Hour  // after their end
 	keepEvents     = 400 * 24 * time.Hour // where an event is; what is listed again is seen again
+	keepChanges    = 24 * time.Hour       // far longer than a process goes without asking for them
 	keepKeyless    = 24 * time.Hour       // finished calls without a key; longer than any dedupe window of use
 )
 
@@ -57,6 +58,7 @@ func (s *Services) purge(ctx context.Context) error {
 		before(rows.PurgeDeliveries, now.Add(-keepDeliveries)),
 		before(rows.PurgeBudgets, now),
 		before(rows.PurgeBreakers, now.Add(-keepBreakers)),
+		before(rows.PurgeDirectoryChanges, now.Add(-keepChanges)),
 		func(ctx context.Context, _ int) (int64, error) { return 0, rows.PurgeAccess(ctx, now) },
 		rows.EraseTenants,
 		rows.GiveBack,

@@ -132,13 +132,14 @@ func RepeatedQueries() []RepeatedQuery {
 		{"CutAudit: the removal", cutAudit, []any{int64(5), int64(50)}, nil},
 		{"AuditChain", auditChain, []any{int64(5), 5}, nil},
 		{"ArchivedAudit", archivedAudit, []any{int64(5)}, nil},
+		{"PurgeDirectoryChanges", purgeableDirectoryChanges, []any{int64(1), 5}, []string{"directory_changes_by_age"}},
 		{"PurgeCreations", purgeableCreations, []any{int64(1), 5}, []string{"creations_by_age"}},
 		{"PurgeMeetings", purgeableMeetings, []any{int64(1), 5}, []string{"meetings_by_end"}},
 		{"UnsealedAudit", unsealedAudit, []any{0, "", 100}, []string{"audit_unsealed"}},
 	}
 }
 
-// KeyOwnerQuery is the query that is asked for each key every two seconds.
+// KeyOwnerQuery is the query for which a call may wait.
 const KeyOwnerQuery = keyOwnerByHash
 
 // FillForPlans adds rows ended purchases, finished intents, offered slots, meetings, creations and sealed audit
@@ -159,6 +160,7 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 			counted + `SELECT 'acme', 'front', 'm' || i, '', 'e' || i, '', i FROM n`,
 		`INSERT INTO creations (actor, operation, key, request_hash, answer, created_at) ` + counted +
 			`SELECT 'key:admin', 'create', 'k' || i, CAST('' AS BYTEA), CAST('' AS BYTEA), i FROM n`,
+		`INSERT INTO directory_changes (number, tenant_id, changed_at) ` + counted + `SELECT i, 't' || i, i FROM n`,
 		`INSERT INTO audit (uid, id, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac) ` +
 			counted + `SELECT 'u' || i, CASE WHEN i = 1 THEN NULL ELSE i END, i, '', '', '', '', '', '', '[]', '', '', '', '', '' FROM n`,
 	} {

@@ -29,6 +29,9 @@ var notInterleaved = map[string]string{
 	"Rebuild": "it moves pages, and changes no row",
 	"Reseal":  "it changes no value, only how it is sealed; its own test runs it against writers",
 
+	"DirectoryChanges":      "it reads a history that no call goes by; its own tests run it beside writers",
+	"PurgeDirectoryChanges": "it removes rows of a history that nobody reads any more",
+
 	"Digest":     "it makes one row once; its own test has many make it",
 	"BoundCalls": "it is said before the store is used",
 	"SealWith":   "it is said before the store is used",

@@ -103,7 +103,7 @@ const (
 	keyOwnerByID   = keyOwner + "id = $1" + keyOwnerTenant
 )
 
-// keyOwner reads everything in one query: a gateway asks for each key every two seconds.
+// keyOwner reads everything in one query: a call may wait for it.
 func (s *Store) keyOwner(ctx context.Context, query string, arg any) (KeyOwner, error) {
 	rows, err := listByKey(ctx, s, scanKeyOwner, query, arg)
 	if err == nil && len(rows) == 0 {

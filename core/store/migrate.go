@@ -66,8 +66,12 @@ func (s *Store) migrator() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	others, err := fs.Glob(files, "*"+s.dialect.others)
+	if err != nil {
+		return nil, err
+	}
 	return goose.NewProvider(s.dialect.goose, s.write, files, goose.WithDisableGlobalRegistry(true),
-		goose.WithLogger(goose.NopLogger()))
+		goose.WithLogger(goose.NopLogger()), goose.WithExcludeNames(others))
 }
 
 // Version returns the number of the last step taken, or 0 in a database without tables. It changes nothing. A

@@ -70,16 +70,20 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	// The limit makes the pool leave a server behind a load balancer, or one that was failed over, in time.
 	db.SetConnMaxLifetime(30 * time.Minute)
 	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), limit: callLimit, dialect: dialect{
-		goose: goose.DialectPostgres, classify: classifyPostgres,
+		goose: goose.DialectPostgres, others: ".sqlite.sql", classify: classifyPostgres,
 		// Transactions that could conflict take turns by the row that they update first, so READ COMMITTED is
 		// enough to write. The tests run operations against each other between any two statements.
-		writing:   &sql.TxOptions{Isolation: sql.LevelReadCommitted},
-		reading:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		check:     func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
-		joins:     true,
-		soon:      "SET LOCAL synchronous_commit = off",
-		rewrites:  1, // a transaction that locks several rows could deadlock with another one
-		clock:     "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+		writing:  &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+		reading:  &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		check:    func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
+		joins:    true,
+		soon:     "SET LOCAL synchronous_commit = off",
+		rewrites: 1, // a transaction that locks several rows could deadlock with another one
+		clock:    "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+		// No transaction from before xmin is still in progress (PostgreSQL's manual, "Transaction ID and Snapshot
+		// Information Functions").
+		mark: "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) * 1000000 AS BIGINT) AS server, " +
+			"CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT) AS number",
 		versioned: "SELECT COUNT(to_regclass('goose_db_version'))",
 		// This is the lock that a foreign key takes: a removal waits for it, an update does not (PostgreSQL's
 		// manual, "Row-Level Locks").

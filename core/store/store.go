@@ -55,6 +55,7 @@ type Store struct {
 // dialect holds all differences between the two databases.
 type dialect struct {
 	goose    goose.Dialect
+	others   string // ends the names of the migrations of the other database
 	classify func(error) class
 	writing  *sql.TxOptions
 	reading  *sql.TxOptions // one snapshot of the data for the whole transaction
@@ -64,6 +65,7 @@ type dialect struct {
 	rewrites int                                  // how many rows are sealed again in one transaction
 	joins    bool                                 // one statement may write two tables
 	clock    string                               // the query for the database's time in milliseconds
+	mark     string                               // the query for the columns of a Mark
 	soon     string                               // has a transaction's commit not wait for the disk; "": none does
 	// versioned is the query that returns 1 if the table of applied migrations exists, else 0.
 	versioned string
