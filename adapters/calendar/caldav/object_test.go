@@ -406,6 +406,11 @@ func TestAZoneThatIsDefinedOftenIsOne(t *testing.T) {
 	if at := o.instant(startOf(o.master), time.UTC); at.UTC().Hour() != 9 {
 		t.Error(at)
 	}
+	own := strings.Replace(one, "Office", "Europe/Berlin", 1)
+	calendar := "BEGIN:VCALENDAR\n" + strings.Repeat(own, maxDefinitions+1) + "END:VCALENDAR\n"
+	if name := zoneName([]byte(calendar), zones{}); name != "Europe/Berlin" {
+		t.Errorf("the calendar's own zone is %q", name)
+	}
 }
 
 func TestRulesThatAreNotUnderstoodAreSaid(t *testing.T) {

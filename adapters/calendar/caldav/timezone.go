@@ -269,13 +269,16 @@ func zoneName(data []byte, known zones) string {
 	if err != nil {
 		return ""
 	}
-	all := root.ChildrenNamed("VTIMEZONE")
-	if len(all) > maxDefinitions {
+	defined := definitionsIn(root)
+	if len(defined) > maxDefinitions {
 		return ""
 	}
-	defined := definitionsIn(root)
-	for _, definition := range all {
-		if z := known.find(defined, definition.Text("TZID")); z != nil {
+	for _, definition := range root.ChildrenNamed("VTIMEZONE") {
+		tzid := definition.Text("TZID")
+		if defined[tzid] != definition {
+			continue
+		}
+		if z := known.find(defined, tzid); z != nil {
 			return z.name()
 		}
 	}
