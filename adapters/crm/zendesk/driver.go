@@ -170,7 +170,8 @@ func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, er
 	}
 	for _, t := range found.Tickets {
 		if t.ID > 0 && t.ExternalID == externalID(wanted.Key) {
-			return d.complete(ctx, t)
+			own, _, err := d.complete(ctx, t)
+			return own, err
 		}
 	}
 	return crm.Ticket{}, noTicket()
@@ -191,7 +192,9 @@ func (d *driver) confirmNone(ctx context.Context) error {
 		"exist unseen. Give the agent access to all tickets.")
 }
 
-// ByNumber implements crm.Driver. A ticket's number is its id.
+// ByNumber implements crm.Driver. A ticket's number is its id. A description that is an internal note is not told:
+// customers do not see it (developer.zendesk.com/api-reference/ticketing/tickets/tickets, is_public, and
+// ticket_comments, public).
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	id, ok := crm.ParseNumericID(number)
 	if !ok {
@@ -204,27 +207,32 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	if found.Ticket.ID != id {
 		return crm.Ticket{}, unreadable(http.MethodGet)
 	}
-	return d.complete(ctx, found.Ticket)
+	answer, isNote, err := d.complete(ctx, found.Ticket)
+	if isNote {
+		answer.Description = crm.Text{}
+	}
+	return answer, err
 }
 
 func path(id int64, part string) string { return "/tickets/" + strconv.FormatInt(id, 10) + part }
 
-// complete adds the parts of a ticket that take further requests.
-func (d *driver) complete(ctx context.Context, t ticket) (crm.Ticket, error) {
+// complete adds the parts of a ticket that take further requests. It reports whether the description is known to be an
+// internal note.
+func (d *driver) complete(ctx context.Context, t ticket) (answer crm.Ticket, isNote bool, err error) {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.knows(t) })
 	if err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, false, err
 	}
-	answer := ticketOf(t, known)
-	if answer.LastComment, err = d.lastComment(ctx, t.ID); err != nil {
-		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
+	answer = ticketOf(t, known)
+	if answer.LastComment, isNote, err = d.lastComment(ctx, t.ID); err != nil {
+		return crm.Ticket{}, false, crm.TicketMissing(err, noTicket())
 	}
 	if t.done() {
 		if err := d.readEnd(ctx, t, &answer); err != nil {
-			return crm.Ticket{}, crm.TicketMissing(err, noTicket())
+			return crm.Ticket{}, false, crm.TicketMissing(err, noTicket())
 		}
 	}
-	return answer, nil
+	return answer, isNote || t.IsPublic != nil && !*t.IsPublic, nil
 }
 
 // readEnd reads when a ticket was solved and closed. Zendesk records no time of closing. The status of a
@@ -247,21 +255,22 @@ const (
 )
 
 // lastComment looks for the newest public comment, since Zendesk cannot filter comments by that. The ticket's
-// first comment is its description and does not count. It reads mostPages pages at most.
-func (d *driver) lastComment(ctx context.Context, id int64) (crm.Text, error) {
+// first comment is its description and does not count, and lastComment reports whether it is known to be an internal
+// note. It reads mostPages pages at most.
+func (d *driver) lastComment(ctx context.Context, id int64) (text crm.Text, isNote bool, err error) {
 	query := url.Values{"sort": {"-created_at"}, "page[size]": {strconv.Itoa(commentsPerPage)}}
 	for range mostPages {
 		var page commentsAnswer
 		if err := d.get(ctx, path(id, "/comments"), query, &page); err != nil {
-			return crm.Text{}, err
+			return crm.Text{}, false, err
 		}
 		more := page.Meta.HasMore && page.Meta.AfterCursor != ""
-		if !more && len(page.Comments) > 0 {
-			page.Comments = page.Comments[:len(page.Comments)-1]
+		if last := len(page.Comments) - 1; !more && last >= 0 {
+			page.Comments, isNote = page.Comments[:last], !page.Comments[last].Public
 		}
 		for _, c := range page.Comments {
 			if c.Public {
-				return c.text(), nil
+				return c.text(), isNote, nil
 			}
 		}
 		if !more {
@@ -269,5 +278,5 @@ func (d *driver) lastComment(ctx context.Context, id int64) (crm.Text, error) {
 		}
 		query.Set("page[after]", page.Meta.AfterCursor)
 	}
-	return crm.Text{}, nil
+	return crm.Text{}, isNote, nil
 }

@@ -307,6 +307,34 @@ func TestTheSearchForAPublicCommentHasAnEnd(t *testing.T) {
 	}
 }
 
+// Agents open tickets by an internal note, and answer them in public later. To customers, such a note is not shown.
+func TestAnInternalNoteIsNotTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		pageSize int
+		reply    string
+	}{
+		"alone": {}, "before an answer": {reply: "It is mended."}, "on a page of its own": {pageSize: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, fake.Options{PageSize: c.pageSize})
+			made, err := s.open(t).Create(t.Context(), pipe("k"))
+			if err == nil && c.reply != "" {
+				err = s.Comment(made.ID, c.reply, false, true)
+			}
+			if err == nil {
+				err = s.MakePrivate(made.ID)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := s.open(t).ByNumber(t.Context(), made.Number)
+			if err != nil || read.Description.Body != "" || read.LastComment.Body != c.reply || read.Subject != made.Subject {
+				t.Errorf("the ticket is %+v: %v", read, err)
+			}
+		})
+	}
+}
+
 // An account may have tens of thousands of choices, and a ticket many long mails.
 func TestALargeAccountAndALongTicketAreRead(t *testing.T) {
 	fields := make([]fake.Field, 45)

@@ -27,6 +27,7 @@ type ticket struct {
 	RequesterID    *int64    `json:"requester_id"`
 	CreatedAt      time.Time `json:"created_at"`
 	UpdatedAt      time.Time `json:"updated_at"`
+	IsPublic       *bool     `json:"is_public"` // whether any comment is
 }
 
 // The system statuses that the adapter treats specially.

@@ -76,6 +76,17 @@ func (s *Server) Comment(ticketID, body string, isHTML, public bool) error {
 	return nil
 }
 
+// MakePrivate makes the first comment of a ticket an internal note.
+func (s *Server) MakePrivate(ticketID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.ticket(ticketID)
+	if err == nil {
+		t.comments[0].public = false
+	}
+	return err
+}
+
 var tag = regexp.MustCompile(`<[^>]*>`)
 
 // Move sets the status of a ticket by its label. A solved ticket becomes Closed in the end.

@@ -224,7 +224,8 @@ func (t *ticket) shown(o Options) map[string]any {
 		"group_id": idOrNull(t.group), "brand_id": idOrNull(t.brand), "ticket_form_id": idOrNull(t.form),
 		"assignee_id": idOrNull(t.assignee), "organization_id": idOrNull(t.org), "requester_id": t.requester,
 		"submitter_id": Agent, "created_at": t.created, "updated_at": t.updated, "due_at": nil,
-		"via": map[string]any{"channel": "api"},
+		"via":       map[string]any{"channel": "api"},
+		"is_public": slices.ContainsFunc(t.comments, func(c comment) bool { return c.public }),
 	}
 	if t.externalID != "" {
 		shown["external_id"] = t.externalID
