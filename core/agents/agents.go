@@ -2,7 +2,7 @@
 // what they ask before an agent says its first word.
 //
 //	a := agents.New(agents.Options{API: handler, Tools: api.Tools(), Now: time.Now})
-//	surface.Speaks = append(surface.Speaks, a.Protocols()...)
+//	surface.Protocols = append(surface.Protocols, a.Protocols()...)
 //
 // The addresses, all of which take POST with an API key in X-Api-Key or as a bearer token:
 //

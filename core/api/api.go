@@ -50,15 +50,15 @@ type Options struct {
 	SettingsURL string
 	Version     string // the gateway's version, for the OpenAPI document
 
-	Services Services
-	Pages    []Page // pages of other packages
-	Speaks   []Protocol
-	Keys     Keys
-	Log      *slog.Logger
-	Metrics  Metrics                     // may be nil
-	Tracer   trace.Tracer                // of the requests of authenticated callers; nil: none are traced
-	Requests Requests                    // may be nil
-	Ready    func(context.Context) error // fails while requests cannot be served; nil: always ready
+	Services  Services
+	Pages     []Page // pages of other packages
+	Protocols []Protocol
+	Keys      Keys
+	Log       *slog.Logger
+	Metrics   Metrics                     // may be nil
+	Tracer    trace.Tracer                // of the requests of authenticated callers; nil: none are traced
+	Requests  Requests                    // may be nil
+	Ready     func(context.Context) error // fails while requests cannot be served; nil: always ready
 
 	Deadline    time.Duration // time limit of a request; 0: 8 s
 	MaxInFlight int           // limit of concurrent requests; 0: 1024
@@ -105,7 +105,7 @@ type api struct {
 	catalogue    catalogue
 	voices       map[string]voice // by language; English has none
 	pages        []Page
-	speaks       []Protocol
+	protocols    []Protocol
 	gate         *gate
 	refusals     tally
 	bodies       *shares // bodies that are being read
@@ -162,7 +162,7 @@ func newAPI(o Options) (*api, error) {
 		newID:        o.NewID,
 		catalogue:    newCatalogue(),
 		pages:        o.Pages,
-		speaks:       o.Speaks,
+		protocols:    o.Protocols,
 		bodies:       newShares(maxBodiesAtOnce),
 		waiting:      newShares(maxWaiting),
 		rates:        newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant).sharedBy(o.Budgets),
@@ -214,8 +214,8 @@ func (a *api) engine(ops []operation, pages *pages) *gin.Engine {
 	for _, p := range a.pages {
 		a.mount(e, p)
 	}
-	for _, p := range a.speaks {
-		a.speak(e, p)
+	for _, p := range a.protocols {
+		a.mountProtocol(e, p)
 	}
 	if a.settingsURL != "" {
 		handle(e, http.MethodGet, "/", a.home)

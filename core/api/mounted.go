@@ -53,8 +53,8 @@ type Protocol struct {
 	Serve func(http.ResponseWriter, *http.Request, apikey.Caller) error
 }
 
-// speak registers a protocol.
-func (a *api) speak(e *gin.Engine, p Protocol) {
+// mountProtocol registers a protocol.
+func (a *api) mountProtocol(e *gin.Engine, p Protocol) {
 	e.POST(ginPath(p.Path), func(c *gin.Context) {
 		x := exchangeOf(c)
 		x.operation = p.Operation

@@ -321,7 +321,7 @@ func TestTheBodyOfAProtocolIsBounded(t *testing.T) {
 					return fault.New(fault.Forbidden, fault.ReasonScopeMissing, "")
 				}
 				handler, err := New(Options{
-					PublicURL: publicURL, Keys: fakeKeys{}, Speaks: []Protocol{
+					PublicURL: publicURL, Keys: fakeKeys{}, Protocols: []Protocol{
 						{Path: "/mcp", Serve: echo}, {Path: "/alpha/agents/x", Serve: echo},
 						{Path: "/alpha/agents/strange", Serve: echo}, {Path: "/alpha/agents/refused", Serve: refuse},
 					},
@@ -388,7 +388,7 @@ func TestABodyIsNotLateForItsSendersKey(t *testing.T) {
 				}
 				services := &fakeServices{}
 				handler, err := New(Options{
-					PublicURL: publicURL, Keys: slowKeys{}, Speaks: []Protocol{{Path: "/mcp", Serve: echo}},
+					PublicURL: publicURL, Keys: slowKeys{}, Protocols: []Protocol{{Path: "/mcp", Serve: echo}},
 					Deadline: time.Minute, Services: Services{
 						Calendar: fakeCalendar{services}, Tickets: fakeTickets{}, Numbers: fakeNumbers{},
 						Contacts: fakeContacts{}, Admin: &admin.Service{},

@@ -129,7 +129,7 @@ func TestAClaimTakesNoShareOfTheTenant(t *testing.T) {
 				},
 			}
 		}
-		o.Speaks = []Protocol{
+		o.Protocols = []Protocol{
 			speak("/alpha/agents/x", true, func(http.ResponseWriter) {
 				inside <- struct{}{} // and waits for its body
 				<-end

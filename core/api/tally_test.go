@@ -158,7 +158,7 @@ func TestAFloodHidesNobodyElsesRefusal(t *testing.T) {
 					Serve: func(http.ResponseWriter, *http.Request) error {
 						return fault.New(fault.NotFound, "CONNECT_LINK_EXPIRED", "This link has expired.")
 					}}}
-				o.Speaks = []Protocol{
+				o.Protocols = []Protocol{
 					agents("/alpha/agents/signs/{name}", true, nil, wrong),
 					agents("/alpha/agents/bears/{name}", false, wrong, nil),
 				}
@@ -217,7 +217,7 @@ func TestAFloodWithoutRoomForBodiesIsSummedUp(t *testing.T) {
 		wait := func() { inside <- struct{}{}; <-end }
 		g := startGateway(t, func(o *Options) {
 			o.Now = at.now
-			o.Speaks = []Protocol{{Path: "/alpha/agents/x", Operation: "agentsX",
+			o.Protocols = []Protocol{{Path: "/alpha/agents/x", Operation: "agentsX",
 				Serve: func(http.ResponseWriter, *http.Request, apikey.Caller) error { wait(); return nil }}}
 		})
 		var all sync.WaitGroup
@@ -248,7 +248,7 @@ func TestAFloodOfClaimsIsSummedUp(t *testing.T) {
 	at := newClock()
 	g := startGateway(t, func(o *Options) {
 		o.Now = at.now
-		o.Speaks = []Protocol{{
+		o.Protocols = []Protocol{{
 			Path: "/alpha/agents/x", Operation: "agentsX",
 			Identify: func(*http.Request) (apikey.Caller, bool, error) { return ofKey("agent_1", "ten_1"), true, nil },
 			Serve: func(w http.ResponseWriter, r *http.Request, _ apikey.Caller) error {

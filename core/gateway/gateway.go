@@ -236,7 +236,7 @@ func (g *Gateway) newHandler(shared bool) (http.Handler, error) {
 	platforms := agents.New(agents.Options{
 		API: g.Handler, Callers: g.callers, Tools: api.Tools(), Notes: g.store, Now: g.now, Zone: g.services.Calendar.Zone,
 	})
-	o.Speaks = append(platforms.Protocols(), tools.Protocol())
+	o.Protocols = append(platforms.Protocols(), tools.Protocol())
 	handler, err := api.New(o)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Package mcp offers the operations to language models as tools of the Model Context Protocol, at /mcp.
 //
 //	server, err := mcp.New(mcp.Options{API: handler, Tools: api.Tools(), ...})
-//	surface.Speaks = append(surface.Speaks, server.Protocol())
+//	surface.Protocols = append(surface.Protocols, server.Protocol())
 //
 // A tool is an operation of the interface. The server calls it as the caller would, with the caller's key:
 // validation, scopes, limits, idempotency, audit and the log of requests are those of the operation. A result
