@@ -148,30 +148,15 @@ func (c calendarClient) meetingsWith(
 	if err != nil || len(people) == 0 {
 		return all, err
 	}
-	booked, ahead, upcoming := map[string]store.Meeting{}, window, false
+	ahead := window
 	if in.End.IsZero() { // without a calendar to list, it costs nothing to look further
 		ahead.To = window.From.AddDate(0, 0, longestMeetingDays)
 	}
-	for _, person := range people {
-		rows, err := c.opts.Store.MeetingsWith(ctx, c.tenant.ID, c.connection.ID, person, window.From,
-			window.From.Add(-endedLately), mostBookedHere+1)
-		if err != nil {
-			return all, err
-		}
-		ended := slices.IndexFunc(rows, func(m store.Meeting) bool { return !m.EndsAt.After(window.From) })
-		upcoming = upcoming || ended != 0 && len(rows) > 0
-		if ended >= 0 {
-			rows = rows[:min(ended+mostEndedLately, len(rows))]
-		}
-		if len(rows) > mostBookedHere {
-			all.more = all.more || ended < 0 && rows[mostBookedHere].EndsAt.Before(ahead.To)
-			rows = rows[:mostBookedHere]
-		}
-		for _, m := range rows {
-			booked[m.EventID] = m
-		}
+	booked, err := c.bookingsWith(ctx, people, ahead)
+	if err != nil {
+		return all, err
 	}
-	all.booked = map[string]store.Meeting{}
+	all.booked, all.more = map[string]store.Meeting{}, booked.more
 	reading, cancel := calendar.WithShare(ctx, readingShare)
 	defer cancel()
 	var failures []error
@@ -182,20 +167,11 @@ func (c calendarClient) meetingsWith(
 		if err != nil {
 			all.unread, failures = append(all.unread, sourceCalendar), append(failures, err)
 		}
-		for _, e := range listed { // somebody may have made it a series since
-			if m, is := booked[e.SeriesID]; is {
-				all.booked[e.ID] = m
-			}
-		}
-		for _, e := range listed {
-			delete(booked, e.ID)
-			delete(booked, e.SeriesID)
-		}
-		all.events = listed
+		all.addListed(listed, booked.byEvent)
 	}
-	if len(booked) > 0 {
+	if len(booked.byEvent) > 0 {
 		asked++
-		err := c.bookedHere(reading, &all, booked, window, ahead)
+		err := c.bookedHere(reading, &all, booked.byEvent, window, ahead)
 		if err != nil {
 			all.unread, failures = append(all.unread, sourceBookedHere), append(failures, err)
 		}
@@ -203,7 +179,7 @@ func (c calendarClient) meetingsWith(
 			all.unread = append(all.unread, sourceBookedHere)
 		}
 	}
-	needed := in.Email != "" || upcoming // what has ended is read only since it may have been put off
+	needed := in.Email != "" || booked.upcoming // what has ended is read only since it may have been put off
 	if needed && asked > 0 && len(failures) == asked && len(all.events) == 0 {
 		return all, failures[0]
 	}
@@ -212,6 +188,38 @@ func (c calendarClient) meetingsWith(
 			"connection", c.connection.ID, "error", err)
 	}
 	return all, ctx.Err()
+}
+
+// bookings are the meetings with a caller that were booked here, as the store has them.
+type bookings struct {
+	byEvent  map[string]store.Meeting
+	more     bool // there are others in the time ahead
+	upcoming bool // not all have ended
+}
+
+// bookingsWith returns the bookings for people that end after the time ahead begins, and the last that ended before.
+func (c calendarClient) bookingsWith(ctx context.Context, people []string, ahead calendar.Span) (bookings, error) {
+	b := bookings{byEvent: map[string]store.Meeting{}}
+	for _, person := range people {
+		rows, err := c.opts.Store.MeetingsWith(ctx, c.tenant.ID, c.connection.ID, person, ahead.From,
+			ahead.From.Add(-endedLately), mostBookedHere+1)
+		if err != nil {
+			return b, err
+		}
+		ended := slices.IndexFunc(rows, func(m store.Meeting) bool { return !m.EndsAt.After(ahead.From) })
+		b.upcoming = b.upcoming || ended != 0 && len(rows) > 0
+		if ended >= 0 {
+			rows = rows[:min(ended+mostEndedLately, len(rows))]
+		}
+		if len(rows) > mostBookedHere {
+			b.more = b.more || ended < 0 && rows[mostBookedHere].EndsAt.Before(ahead.To)
+			rows = rows[:mostBookedHere]
+		}
+		for _, m := range rows {
+			b.byEvent[m.EventID] = m
+		}
+	}
+	return b, nil
 }
 
 // invitedTo returns the events of the calendars to which the address is invited.
@@ -225,6 +233,20 @@ func (c calendarClient) invitedTo(
 			return normalize.EmailKey(a.Email) == wanted
 		})
 	}), err
+}
+
+// addListed adds events of the calendars, and leaves of the bookings those that are not among them.
+func (m *foundMeetings) addListed(events []calendar.Event, booked map[string]store.Meeting) {
+	for _, e := range events { // somebody may have made it a series since
+		if b, is := booked[e.SeriesID]; is {
+			m.booked[e.ID] = b
+		}
+	}
+	for _, e := range events {
+		delete(booked, e.ID)
+		delete(booked, e.SeriesID)
+	}
+	m.events = events
 }
 
 // bookedHere reads the events that were booked here, which may have been moved or cancelled since. It adds those
