@@ -28,11 +28,9 @@ func (b *bench) quiet(ctx context.Context, s scenario, latency time.Duration, ea
 	if err := b.provider.set(ctx, latency, true); err != nil {
 		return err
 	}
-	body := listBody(calendarID(0))
 	for _, binary := range b.binaries {
-		n := each * b.rounds
 		d, err := deploy(ctx, binary.path, filepath.Join(b.dir, s.name+"-"+binary.name), b.provider,
-			plan{tenants: n + 1, provider: "google"})
+			plan{tenants: each*b.rounds + 1, provider: "google"})
 		if err != nil {
 			return err
 		}
@@ -40,42 +38,9 @@ func (b *bench) quiet(ctx context.Context, s scenario, latency time.Duration, ea
 		subjects := []string{"next call", "first call with a token in the store",
 			"very first call, without a token"}
 		for _, names := range [][]string{{subjects[2]}, {subjects[1], subjects[0]}} {
-			g, err := d.serve(ctx)
-			if err != nil {
+			if err := b.quietCalls(ctx, s, binary.name, d, names, each, samples); err != nil {
 				return err
 			}
-			// The last tenant opens the connection to the provider, which all tenants share.
-			if err := ask(ctx, g, listPath, d.keys[n], body, nil); err != nil {
-				g.stop()
-				return err
-			}
-			if _, err := b.provider.counted(ctx); err != nil {
-				g.stop()
-				return err
-			}
-			for round := range b.rounds {
-				for _, name := range names {
-					t := callsOf(name, g, listPath, d.keys[round*each:(round+1)*each], always(body))
-					measured, err := b.loader.times(ctx, t, each)
-					if err != nil {
-						g.stop()
-						return err
-					}
-					samples[name] = append(samples[name], measured)
-					if round > 0 {
-						continue
-					}
-					counts, err := b.provider.counted(ctx)
-					if err != nil {
-						g.stop()
-						return err
-					}
-					b.report.tables[s.name] += fmt.Sprintf("Requests at the provider, %s, %s (%d): %s.\n\n",
-						binary.name, name, each,
-						listed(counts))
-				}
-			}
-			g.stop()
 		}
 		for i := range subjects {
 			prefixed := binary.name + ", " + subjects[i]
@@ -84,6 +49,46 @@ func (b *bench) quiet(ctx context.Context, s scenario, latency time.Duration, ea
 		}
 		b.report.compare(s.name, "p50", milliseconds, subjects, subjects[0], samples, inMilli)
 		b.report.compare(s.name, "CPU", microseconds, subjects, subjects[0], samples, cpu)
+	}
+	return nil
+}
+
+// quietCalls measures calls at a gateway that has just begun: those of the first name, and then further ones by the same
+// keys.
+func (b *bench) quietCalls(
+	ctx context.Context, s scenario, binary string, d *deployment, names []string, each int, into map[string][]sample,
+) error {
+	g, err := d.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.stop()
+	body := listBody(calendarID(0))
+	// The last tenant opens the connection to the provider, which all tenants share.
+	if err := ask(ctx, g, listPath, d.keys[len(d.keys)-1], body, nil); err != nil {
+		return err
+	}
+	if _, err := b.provider.counted(ctx); err != nil {
+		return err
+	}
+	for round := range b.rounds {
+		for _, name := range names {
+			t := callsOf(name, g, listPath, d.keys[round*each:(round+1)*each], always(body))
+			measured, err := b.loader.times(ctx, t, each)
+			if err != nil {
+				return err
+			}
+			into[name] = append(into[name], measured)
+			if round > 0 {
+				continue
+			}
+			counts, err := b.provider.counted(ctx)
+			if err != nil {
+				return err
+			}
+			b.report.tables[s.name] += fmt.Sprintf("Requests at the provider, %s, %s (%d): %s.\n\n",
+				binary, name, each, listed(counts))
+		}
 	}
 	return nil
 }
