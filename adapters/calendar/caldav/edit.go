@@ -79,46 +79,35 @@ func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) e
 }
 
 // shiftSeries moves everything that is relative to the start of a series: exceptions, single dates, overrides
-// and UNTIL. An override that has a time or a length of its own keeps it. It refuses a rule that itself names days or
-// times which the new start would not match, because the change does not say which new ones are meant.
+// and UNTIL. It refuses a rule that itself names days or times which the new start would not match, because the change
+// does not say which new ones are meant.
 func (e edit) shiftSeries(begin ical.Moment, length time.Duration) error {
-	o := e.object
-	old := startOf(o.master)
-	by := begin.Wall.Sub(old.Wall)
-	byDays := midnight(begin.Wall).Sub(midnight(old.Wall))
+	master := e.object.master
+	old := startOf(master)
+	s := shift{
+		of: e.object, old: old, begin: begin,
+		by: begin.Wall.Sub(old.Wall), byDays: midnight(begin.Wall).Sub(midnight(old.Wall)),
+	}
 	refused := fault.New(fault.Unsupported, fault.ReasonNotSupported,
 		"The event repeats by a rule that does not fit the new time. Change its instances one by one, or book a "+
 			"new event.")
 	if (old.Form == ical.Date) != (begin.Form == ical.Date) || begin.Form == ical.UTC && old.Form != ical.UTC {
 		return refused
 	}
-	// The instances keep their distance on the clock, not in time, where clocks are set in between.
-	hasDate, isSubDaily := false, false
-	shifted := func(m ical.Moment) ical.Moment {
-		if m.Form == ical.Date {
-			hasDate = true
-			m.Wall = m.Wall.Add(byDays)
-			return m
-		}
-		return ical.Moment{Wall: o.wallLike(m, old).Add(by), Form: begin.Form, TZID: begin.TZID}
-	}
-	for i, property := range o.master.Properties {
+	isSubDaily := false
+	for i, property := range master.Properties {
 		switch {
 		case property.Is("RRULE"), property.Is("EXRULE"):
 			rule, err := recur.Parse(property.Value)
 			if err != nil {
 				return refused
 			}
-			if onDay, onClock := rule.Dependent(); onClock || onDay && byDays != 0 {
+			if onDay, onClock := rule.Dependent(); onClock || onDay && s.byDays != 0 {
 				return refused
 			}
 			isSubDaily = isSubDaily || rule.Freq < recur.Daily
 			if rule.Until != nil {
-				until := shifted(*rule.Until)
-				if until.Form == ical.Zoned { // a rule has no TZID
-					until = ical.Moment{Wall: o.instant(until, time.UTC).UTC(), Form: ical.UTC}
-				}
-				o.master.Properties[i].Value = replaceUntil(property.Value, until)
+				master.Properties[i].Value = replaceUntil(property.Value, s.until(*rule.Until))
 			}
 		case property.Is("EXDATE"), property.Is("RDATE"):
 			moments, err := property.Moments()
@@ -129,38 +118,74 @@ func (e edit) shiftSeries(begin ical.Moment, length time.Duration) error {
 				continue
 			}
 			for j := range moments {
-				moments[j] = shifted(moments[j])
+				moments[j] = s.moment(moments[j])
 			}
-			o.master.Properties[i] = moments[0].Property(property.Name, moments[1:]...)
+			master.Properties[i] = moments[0].Property(property.Name, moments[1:]...)
 		}
 	}
-	for _, ov := range o.overrides {
-		// It may differ in other ways alone, and stays at its series' time then.
-		if at := startOf(ov.event); o.key(at) == o.key(ov.of) {
-			start := shifted(at)
-			if o.key(o.end(ov.event, at)) == o.key(o.end(o.master, at)) {
-				ov.event.Remove("DURATION")
-				ov.event.Set(o.momentLike(o.instant(start, time.UTC).Add(length), start).Property("DTEND"))
-			} else if property, ok := ov.event.Get("DTEND"); ok {
-				if end, err := property.Moment(); err == nil {
-					ov.event.Set(shifted(end).Property("DTEND"))
-				}
-			}
-			ov.event.Set(start.Property("DTSTART"))
+	for _, ov := range e.object.overrides {
+		if s.override(ov, length) {
 			askAgain(ov.event)
 			e.stamp(ov.event)
 		}
-		moved := shifted(ov.of).Property("RECURRENCE-ID")
-		if ov.following {
-			moved = moved.With("RANGE", "THISANDFUTURE")
-		}
-		ov.event.Set(moved)
 	}
 	// A date stands for all instances of its day. They stay on one day only if there is one, or if they move by days.
-	if hasDate && isSubDaily && by != byDays {
+	if s.movedDate && isSubDaily && s.by != s.byDays {
 		return refused
 	}
 	return nil
+}
+
+// shift is how a series moves. Its instances keep their distance on the clock, not in time, where clocks are set in
+// between.
+type shift struct {
+	of         *object
+	old, begin ical.Moment
+	by, byDays time.Duration
+	movedDate  bool // a date was moved by it
+}
+
+func (s *shift) moment(m ical.Moment) ical.Moment {
+	if m.Form == ical.Date {
+		s.movedDate = true
+		m.Wall = m.Wall.Add(s.byDays)
+		return m
+	}
+	return ical.Moment{Wall: s.of.wallLike(m, s.old).Add(s.by), Form: s.begin.Form, TZID: s.begin.TZID}
+}
+
+// until moves the end of a rule, which has no TZID.
+func (s *shift) until(m ical.Moment) ical.Moment {
+	m = s.moment(m)
+	if m.Form == ical.Zoned {
+		return ical.Moment{Wall: s.of.instant(m, time.UTC).UTC(), Form: ical.UTC}
+	}
+	return m
+}
+
+// override moves an override, and reports whether its own time has changed. One that differs from the series in other
+// ways alone stays at its time and gets its new length; one that has a time or a length of its own keeps it.
+func (s *shift) override(ov override, length time.Duration) (moved bool) {
+	o := s.of
+	at := startOf(ov.event)
+	if moved = o.key(at) == o.key(ov.of); moved {
+		start := s.moment(at)
+		if o.key(o.end(ov.event, at)) == o.key(o.end(o.master, at)) {
+			ov.event.Remove("DURATION")
+			ov.event.Set(o.momentLike(o.instant(start, time.UTC).Add(length), start).Property("DTEND"))
+		} else if property, ok := ov.event.Get("DTEND"); ok {
+			if end, err := property.Moment(); err == nil {
+				ov.event.Set(s.moment(end).Property("DTEND"))
+			}
+		}
+		ov.event.Set(start.Property("DTSTART"))
+	}
+	id := s.moment(ov.of).Property("RECURRENCE-ID")
+	if ov.following {
+		id = id.With("RANGE", "THISANDFUTURE")
+	}
+	ov.event.Set(id)
+	return moved
 }
 
 func replaceUntil(rule string, until ical.Moment) string {
