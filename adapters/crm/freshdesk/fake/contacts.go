@@ -47,15 +47,9 @@ func (s *Server) requester(email string) int64 {
 
 // shown returns the contact as lists and searches show it.
 func (c contact) shown() map[string]any {
-	orNone := func(text string) any {
-		if text == "" {
-			return nil
-		}
-		return text
-	}
 	return map[string]any{
-		"id": c.id, "name": c.name, "email": orNone(c.email), "other_emails": []string{}, "phone": orNone(c.phone),
-		"mobile": orNone(c.mobile), "company_id": orNull(c.company), "active": false, "description": nil,
+		"id": c.id, "name": c.name, "email": orNull(c.email), "other_emails": []string{}, "phone": orNull(c.phone),
+		"mobile": orNull(c.mobile), "company_id": orNull(c.company), "active": false, "description": nil,
 	}
 }
 

@@ -267,18 +267,12 @@ func (t *ticket) shown() map[string]any {
 	return shown
 }
 
-func orNull(id int64) any {
-	if id == 0 {
+// orNull returns a value as JSON shows it: null for one that there is not.
+func orNull[T comparable](value T) any {
+	if value == *new(T) {
 		return nil
 	}
-	return id
-}
-
-func timeOrNull(at time.Time) any {
-	if at.IsZero() {
-		return nil
-	}
-	return at
+	return value
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
@@ -320,7 +314,7 @@ func (c call) show() (any, *refusal) {
 			shown["conversations"] = render(t, t.talk[:min(len(t.talk), included)])
 		case "stats":
 			shown["stats"] = map[string]any{
-				"resolved_at": timeOrNull(t.resolved), "closed_at": timeOrNull(t.closed), "first_responded_at": nil,
+				"resolved_at": orNull(t.resolved), "closed_at": orNull(t.closed), "first_responded_at": nil,
 			}
 		default:
 			return nil, invalid("include", "invalid_value")

@@ -344,9 +344,10 @@ func (c call) me() (map[string]any, *refusal) {
 	}}, nil
 }
 
-func orNull(text string) any {
-	if text == "" {
+// orNull returns a value as JSON shows it: null for one that there is not.
+func orNull[T comparable](value T) any {
+	if value == *new(T) {
 		return nil
 	}
-	return text
+	return value
 }

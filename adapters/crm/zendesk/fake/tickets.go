@@ -218,32 +218,19 @@ func (c call) choose(t *ticket, fits func(status) bool) bool {
 // shown returns the ticket as the API shows it.
 func (t *ticket) shown(o Options) map[string]any {
 	shown := map[string]any{
-		"id": t.id, "url": "https://acme.zendesk.com/api/v2/tickets/0.json", "external_id": nil,
+		"id": t.id, "url": "https://acme.zendesk.com/api/v2/tickets/0.json", "external_id": orNull(t.externalID),
 		"subject": t.subject, "raw_subject": t.subject, "description": t.comments[0].plain, "status": t.status,
-		"priority": nil, "type": orNull(t.kind), "tags": t.tags, "custom_fields": t.fields,
-		"group_id": idOrNull(t.group), "brand_id": idOrNull(t.brand), "ticket_form_id": idOrNull(t.form),
-		"assignee_id": idOrNull(t.assignee), "organization_id": idOrNull(t.org), "requester_id": t.requester,
+		"priority": orNull(t.priority), "type": orNull(t.kind), "tags": t.tags, "custom_fields": t.fields,
+		"group_id": orNull(t.group), "brand_id": orNull(t.brand), "ticket_form_id": orNull(t.form),
+		"assignee_id": orNull(t.assignee), "organization_id": orNull(t.org), "requester_id": t.requester,
 		"submitter_id": Agent, "created_at": t.created, "updated_at": t.updated, "due_at": nil,
 		"via":       map[string]any{"channel": "api"},
 		"is_public": slices.ContainsFunc(t.comments, func(c comment) bool { return c.public }),
-	}
-	if t.externalID != "" {
-		shown["external_id"] = t.externalID
-	}
-	if t.priority != "" {
-		shown["priority"] = t.priority
 	}
 	if !o.SystemStatuses && !o.NoStatuses {
 		shown["custom_status_id"] = t.custom
 	}
 	return shown
-}
-
-func idOrNull(id int64) any {
-	if id == 0 {
-		return nil
-	}
-	return id
 }
 
 // Ticket returns a ticket as agents see it, or nil if no ticket has that id.

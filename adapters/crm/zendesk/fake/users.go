@@ -61,7 +61,7 @@ func (u user) shown() map[string]any {
 	first := func(list []string) any { return orNull(cmp.Or(slices.Concat(list, []string{""})[0])) }
 	return map[string]any{
 		"id": u.id, "name": u.name, "role": u.role, "email": first(u.emails), "phone": first(u.phones),
-		"shared_phone_number": false, "organization_id": idOrNull(u.org), "active": true,
+		"shared_phone_number": false, "organization_id": orNull(u.org), "active": true,
 	}
 }
 
