@@ -19,7 +19,7 @@ type agentAdd struct {
 	Platform   string            `required:"" help:"Where the agent runs: ${enum}. Use tools for another platform that posts plain JSON." enum:"${agent_platforms}" placeholder:"P"`
 	Name       string            `help:"The agent's name, unique in the tenant. The default is the platform's name." placeholder:"N"`
 	Secret     map[string]string `help:"signing=SOURCE: what the platform signs its requests with, or sends as a bearer token. SOURCE is env:VAR, file:PATH, or - for standard input." placeholder:"signing=SOURCE" mapsep:"none"`
-	Scope      []string          `help:"What the agent may do, such as calendar:read. Repeat for more; the default is everything." placeholder:"S"`
+	Scope      []apikey.Scope    `help:"What the agent may do, such as calendar:read. Repeat for more; the default is everything." placeholder:"S"`
 	Connection []string          `help:"Bind the agent to this connection. Repeat for one of each kind." placeholder:"NAME"`
 	Test       bool              `help:"Let the agent reach sandbox connections only."`
 }
@@ -40,7 +40,7 @@ func (c agentAdd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	n := admin.NewAgent{Tenant: c.Tenant, AgentSpec: apikey.AgentSpec{Platform: c.Platform, Spec: apikey.Spec{
-		Label: c.Name, Test: c.Test, Scopes: scopesOf(c.Scope), Connections: c.Connection,
+		Label: c.Name, Test: c.Test, Scopes: c.Scope, Connections: c.Connection,
 	}}}
 	if signing != nil {
 		n.Signing = *signing
@@ -94,7 +94,7 @@ type agentChange struct {
 	Tenant     string            `required:"" help:"The tenant's name." placeholder:"NAME"`
 	ID         string            `arg:"" help:"The agent's id, as \"agent list\" shows it."`
 	Secret     map[string]string `help:"signing=SOURCE: the platform's new secret. SOURCE is env:VAR, file:PATH, or - for standard input." placeholder:"signing=SOURCE" mapsep:"none"`
-	Scope      []string          `help:"What the agent may do from now on. Repeat for more." placeholder:"S"`
+	Scope      []apikey.Scope    `help:"What the agent may do from now on. Repeat for more." placeholder:"S"`
 	Connection []string          `help:"Bind the agent to this connection, and to no other of its kind. Repeat for more." placeholder:"NAME"`
 }
 
@@ -105,7 +105,7 @@ func (c agentChange) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	n := admin.AgentChange{AgentName: admin.AgentName{Tenant: c.Tenant, ID: c.ID}}
-	n.Scopes, n.Connections, n.Signing = scopesOf(c.Scope), c.Connection, signing
+	n.Scopes, n.Connections, n.Signing = c.Scope, c.Connection, signing
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		_, err := g.Admin().ChangeAgent(ctx, operator(), n)
 		return err
@@ -124,13 +124,6 @@ func (s *session) signing(sources map[string]string) (*string, error) {
 		return &secret, err
 	}
 	return nil, err
-}
-
-func scopesOf(names []string) (scopes []apikey.Scope) {
-	for _, name := range names {
-		scopes = append(scopes, apikey.Scope(name))
-	}
-	return scopes
 }
 
 type agentRemove struct {

@@ -172,18 +172,18 @@ func (c tenantDelete) Run(ctx context.Context, s *session) error {
 }
 
 type keyCreate struct {
-	Tenant     string   `required:"" help:"The tenant's name." placeholder:"NAME"`
-	Label      string   `help:"What the key is for."`
-	Scope      []string `help:"What the key may do: calendar:read, calendar:write, tickets:read, tickets:write, numbers:read or numbers:write. Repeat for more; the default is all." placeholder:"SCOPE"`
-	Test       bool     `help:"Create an fd_test_ key, which reaches only sandbox connections."`
-	Connection []string `help:"Bind the key to this connection instead of the tenant's default of that kind. Repeat for other kinds." placeholder:"NAME"`
+	Tenant     string         `required:"" help:"The tenant's name." placeholder:"NAME"`
+	Label      string         `help:"What the key is for."`
+	Scope      []apikey.Scope `help:"What the key may do: calendar:read, calendar:write, tickets:read, tickets:write, numbers:read or numbers:write. Repeat for more; the default is all." placeholder:"SCOPE"`
+	Test       bool           `help:"Create an fd_test_ key, which reaches only sandbox connections."`
+	Connection []string       `help:"Bind the key to this connection instead of the tenant's default of that kind. Repeat for other kinds." placeholder:"NAME"`
 }
 
 // Run creates the key. It prints only the key on standard output.
 func (c keyCreate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		plain, key, err := g.APIKeys().Create(ctx, c.Tenant, apikey.Spec{
-			Label: c.Label, Scopes: scopesOf(c.Scope), Connections: c.Connection, Test: c.Test,
+			Label: c.Label, Scopes: c.Scope, Connections: c.Connection, Test: c.Test,
 		})
 		if err != nil {
 			return err
