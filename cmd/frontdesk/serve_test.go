@@ -384,6 +384,10 @@ func TestAKeyThatAsksTooMuchIsToldToWait(t *testing.T) {
 		a.header.Get("Retry-After") == "" {
 		t.Errorf("%v %s", a.header, a.body)
 	}
+	a = c.do(429, http.MethodPost, "/mcp", mcpCall("tools/list", `{}`), mcpHeaders...)
+	if a.reason() != "RATE_LIMITED" || a.header.Get("Retry-After") == "" {
+		t.Errorf("a list of the tools: %v %s", a.header, a.body)
+	}
 }
 
 // Whoever reads the log may stop, as a collector that hangs, or end before the gateway does, as systemd-journald does.

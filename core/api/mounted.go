@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -88,13 +89,34 @@ func (a *api) mountProtocol(e *gin.Engine, p Protocol) {
 			a.fail(c, err)
 			return
 		}
-		err = p.Serve(c.Writer, c.Request, caller)
+		err = p.Serve(c.Writer, c.Request.WithContext(a.withQuota(c.Request.Context(), c, x, caller)), caller)
 		if errors.Is(err, fault.Unauthenticated) && !c.Writer.Written() {
 			a.unauthenticated(c, err)
 			return
 		}
 		a.answered(c, err)
 	})
+}
+
+type quotaKey struct{}
+
+// withQuota returns a context under which CountRequest counts the request on the caller's quotas.
+func (a *api) withQuota(ctx context.Context, c *gin.Context, x *exchange, caller apikey.Caller) context.Context {
+	return context.WithValue(ctx, quotaKey{}, func() error {
+		err := a.rates.admit(ctx, caller, a.now(), c.Writer.Header())
+		x.refused = err != nil
+		return err
+	})
+}
+
+// CountRequest takes the request of a protocol off its caller's quotas, or returns the refusal. What calls an operation
+// needs no CountRequest, since the operation counts.
+func CountRequest(ctx context.Context) error {
+	count, is := ctx.Value(quotaKey{}).(func() error)
+	if !is {
+		return nil
+	}
+	return count()
 }
 
 // claimant returns the caller of a request of a protocol, and reports whether that is only claimed.

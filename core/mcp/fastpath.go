@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"frontdesk/core/api"
 )
 
 // The fast path answers the plain call of one of our tools, and nothing else. The library reads a request's JSON
@@ -128,25 +130,33 @@ func (r request) isPlain(header http.Header) bool {
 }
 
 // serveTools answers a request by the fast path or passes it on to the library, which reads the body from the request
-// once more.
-func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte) {
-	library := s.json
+// once more. What calls no tool counts as a request: a list takes longer than many an operation.
+func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte) error {
+	library, callsTool := s.json, false
 	if r.Method == http.MethodPost && 0 < r.ContentLength && r.ContentLength <= fastBytes && takesJSON(r.Header) {
 		if call, ok := read(body); ok {
-			if tool, has := s.servedTo(r.Context()).tools[call.name]; has && call.isPlain(r.Header) {
+			tool, has := s.servedTo(r.Context()).tools[call.name]
+			if has && call.isPlain(r.Header) {
 				s.answer(w, r, call, tool)
-				return
+				return nil
 			}
+			callsTool = has && call.method == methodCall
 			if _, asked := call.meta[keyProgress]; asked { // progress is told by a stream of events only
 				library = s.stream
 			}
 		}
 	}
+	if !callsTool {
+		if err := api.CountRequest(r.Context()); err != nil {
+			return err
+		}
+	}
 	if !keepsIDs(body) {
 		http.Error(w, "The id must be a string, or an integer of at most 53 bits.", http.StatusBadRequest)
-		return
+		return nil
 	}
 	serveByLibrary(library, w, r)
+	return nil
 }
 
 // takesJSON reports whether a request has JSON and takes it, in the common spelling.

@@ -138,8 +138,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 	// What the library says of a body that it cannot read is not for callers.
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	ctx := context.WithValue(r.Context(), callerKey{}, caller)
-	s.serveTools(&refusals{ResponseWriter: w, body: body}, r.WithContext(ctx), body)
-	return nil
+	return s.serveTools(&refusals{ResponseWriter: w, body: body}, r.WithContext(ctx), body)
 }
 
 // isLongBatch reports whether a body is a list of more than maxBatch messages. The library would answer any number,
