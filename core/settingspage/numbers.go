@@ -83,13 +83,13 @@ func (p *Pages) showNumbers(v *visit, form string, wrong error) (reply, error) {
 	for _, n := range held.PhoneNumbers {
 		view.Rows = append(view.Rows, p.numberRow(v.tenant, n))
 	}
-	account := field{Name: "connection", Label: "Connection", Type: "choice"}
+	var accounts []choice
 	for _, c := range connections.Connections {
 		if c.Kind == string(adapter.KindTelephony) {
-			view.Accounts = true
-			account.Choices = append(account.Choices, choice{Value: c.Name, Label: c.Name})
+			accounts = append(accounts, choice{Value: c.Name, Label: c.Name})
 		}
 	}
+	view.Accounts = len(accounts) > 0
 	// given returns what was typed into a form, and nothing of the other one.
 	given := func(of, name string) string {
 		if of != form {
@@ -97,24 +97,7 @@ func (p *Pages) showNumbers(v *visit, form string, wrong error) (reply, error) {
 		}
 		return v.form(name)
 	}
-	account.Value = given(formBuy, "connection")
-	bought := []field{account, {
-		Name: "area_code", Label: "Area code", Type: "text", Value: given(formBuy, "area_code"), Required: true,
-		Help: "The first three digits of a number in the United States or Canada, such as 415.",
-	}, {
-		Name: "name", Label: "Name", Type: "text", Value: given(formBuy, "name"),
-		Help: "What people call the number. The default is the number itself.",
-	}}
-	for _, e := range employees {
-		bought = append(bought, field{
-			Name: e.name, Label: e.label, Type: "text", Value: given(formBuy, e.name), Help: e.help,
-		})
-	}
-	account.Name, account.Value = "adopted_connection", given(formAdopt, "adopted_connection")
-	adopted := []field{account, {
-		Name: "e164", Label: "Number", Type: "text", Value: given(formAdopt, "e164"), Required: true,
-		Help: "As the account at the provider holds it, with the country code: +14155550123.",
-	}}
+	bought, adopted := buyFields(accounts, given), adoptFields(accounts, given)
 	view.Buy, view.Adopt = numberForm{Fields: bought}, numberForm{Fields: adopted}
 	switch form {
 	case formBuy:
@@ -123,6 +106,34 @@ func (p *Pages) showNumbers(v *visit, form string, wrong error) (reply, error) {
 		view.Adopt.Fields, view.Adopt.Rest = withFaults(adopted, wrong)
 	}
 	return formPage("numbers.html", view, wrong), nil
+}
+
+func buyFields(accounts []choice, given func(form, name string) string) []field {
+	fields := []field{{
+		Name: "connection", Label: "Connection", Type: "choice", Choices: accounts, Value: given(formBuy, "connection"),
+	}, {
+		Name: "area_code", Label: "Area code", Type: "text", Value: given(formBuy, "area_code"), Required: true,
+		Help: "The first three digits of a number in the United States or Canada, such as 415.",
+	}, {
+		Name: "name", Label: "Name", Type: "text", Value: given(formBuy, "name"),
+		Help: "What people call the number. The default is the number itself.",
+	}}
+	for _, e := range employees {
+		fields = append(fields, field{
+			Name: e.name, Label: e.label, Type: "text", Value: given(formBuy, e.name), Help: e.help,
+		})
+	}
+	return fields
+}
+
+func adoptFields(accounts []choice, given func(form, name string) string) []field {
+	return []field{{
+		Name: "adopted_connection", Label: "Connection", Type: "choice", Choices: accounts,
+		Value: given(formAdopt, "adopted_connection"),
+	}, {
+		Name: "e164", Label: "Number", Type: "text", Value: given(formAdopt, "e164"), Required: true,
+		Help: "As the account at the provider holds it, with the country code: +14155550123.",
+	}}
 }
 
 // numberForm is a form on a page about numbers.
