@@ -173,6 +173,21 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	g.guard = guard.New(g.guardOptions(shared))
 	g.openTenants()
 	g.openWebhooks(len(allowed) > 0)
+	g.openServices()
+	g.openSignIn()
+	g.watch()
+	if o.ServesNothing {
+		return g, nil
+	}
+	if g.handler, err = g.newHandler(shared); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// openServices assembles the use cases, the log of their requests, and what is administered.
+func (g *Gateway) openServices() {
+	cfg := g.config
 	g.services = service.New(service.Options{
 		Store: g.store, Drivers: g.drivers, Connections: g.connections, Callers: g.callers, Guard: g.guard,
 		Log: g.log, Now: g.now, Owner: g.process, KeepAnswers: cfg.Idempotency.Keep,
@@ -194,15 +209,6 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		AgentURL:    g.agentURL,
 		Operations:  api.LoggedOperations(),
 	})
-	g.openSignIn()
-	g.watch()
-	if o.ServesNothing {
-		return g, nil
-	}
-	if g.handler, err = g.newHandler(shared); err != nil {
-		return nil, err
-	}
-	return g, nil
 }
 
 // newHandler returns the handler of the API and the pages. With other replicas, they share its quotas.
