@@ -72,7 +72,6 @@ type Options struct {
 	PerMinuteOfTenant int     // requests of all keys of one tenant in a minute; 0: no limit
 
 	LegacyConferencing []string  // deprecated values of conferencing_type that mean "provider"
-	LegacySince        time.Time // since when they are deprecated; zero: the day the gateway was first released
 	LegacySunset       time.Time // when they will be removed; zero: no date is set
 
 	Now   func() time.Time // nil: time.Now
@@ -189,7 +188,7 @@ func newAPI(o Options) (*api, error) {
 			"body": a.bodies.load, "equal": a.waiting.load,
 		}})
 	}
-	a.deprecation = deprecationHeaders(a.publicURL, o.LegacySince, o.LegacySunset)
+	a.deprecation = deprecationHeaders(a.publicURL, o.LegacySunset)
 	return a, nil
 }
 

@@ -505,11 +505,9 @@ func TestDeprecatedUseIsAnnounced(t *testing.T) {
 		a.header.Get("Sunset") != "" {
 		t.Errorf("headers %v", a.header)
 	}
-	dated := startGateway(t, func(o *Options) {
-		o.LegacySince, o.LegacySunset = time.Unix(1_700_000_000, 0), sunset
-	})
+	dated := startGateway(t, func(o *Options) { o.LegacySunset = sunset })
 	b := dated.post(bookPath, with(fields{"conferencing_type": "nylas", "title": nil}))
-	if b.status != http.StatusBadRequest || b.header.Get("Deprecation") != "@1700000000" ||
+	if b.status != http.StatusBadRequest || b.header.Get("Deprecation") != "@1793491200" ||
 		b.header.Get("Sunset") != "Mon, 01 Nov 2027 00:00:00 GMT" {
 		t.Errorf("%d, headers %v", b.status, b.header)
 	}
