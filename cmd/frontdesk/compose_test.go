@@ -152,11 +152,13 @@ func TestTheComposeFileIsThatOfAGateway(t *testing.T) {
 	}
 }
 
-// Whoever stops the gateway waits until it has ended by itself, and in Kubernetes the operator says for how long.
+// Whoever stops the gateway waits until it has ended by itself, with a drain that suits slower load balancers as well,
+// and each file says up to which one. In Kubernetes the operator says for how long.
 func TestTheGatewayIsGivenTheTimeToStop(t *testing.T) {
 	t.Parallel()
+	const drain = 18 * time.Second
 	cfg := config.Default(declared(t))
-	longest := cfg.Server.Drain + cfg.Resilience.Deadline + 4*time.Second // as server.drain says
+	longest := drain + cfg.Resilience.Deadline + 4*time.Second // as server.drain says
 	services, _, _ := composeFile(t, nil)
 	said := func(file, line string) string {
 		found := regexp.MustCompile(line).FindStringSubmatch(read(t, "../../deploy/"+file))
@@ -165,13 +167,16 @@ func TestTheGatewayIsGivenTheTimeToStop(t *testing.T) {
 		}
 		return found[1]
 	}
-	for by, text := range map[string]string{
-		"compose":    services["frontdesk"].StopGrace,
-		"systemd":    said("frontdesk.service", `(?m)^TimeoutStopSec=(.*)$`),
-		"Kubernetes": said("helm/frontdesk/values.yaml", `(?m)^terminationGracePeriodSeconds: (.*)$`) + "s",
+	for file, text := range map[string]string{
+		"compose.yaml":               services["frontdesk"].StopGrace,
+		"frontdesk.service":          said("frontdesk.service", `(?m)^TimeoutStopSec=(.*)$`),
+		"helm/frontdesk/values.yaml": said("helm/frontdesk/values.yaml", `(?m)^terminationGracePeriodSeconds: (.*)$`) + "s",
 	} {
 		if grace, err := time.ParseDuration(text); err != nil || grace < longest {
-			t.Errorf("%s gives the gateway %q to stop in, and it needs %s (%v)", by, text, longest, err)
+			t.Errorf("%s gives the gateway %q to stop in, and it needs %s (%v)", file, text, longest, err)
+		}
+		if up := said(file, `server\.drain is above(?:\n#)? (\d+) seconds`); up+"s" != drain.String() {
+			t.Errorf("%s is said to do up to a drain of %s seconds", file, up)
 		}
 	}
 	const value = "{{ .Values.terminationGracePeriodSeconds }}"
