@@ -121,6 +121,12 @@ func TestWhatOthersCanWriteIsRefused(t *testing.T) {
 		cfg := readyConfig(t, "sqlite:"+filepath.Join(otherDir, "f.db"))
 		chmod(t, otherDir, 0o777)
 		wantRefused(t, starts(t.Context(), cfg), ReasonDirectoryExposed, otherDir)
+		link := filepath.Join(cfg.DataDir, "link.db")
+		if err := os.Symlink(filepath.Join(otherDir, "f.db"), link); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Store.URL = "sqlite:" + link
+		wantRefused(t, starts(t.Context(), cfg), ReasonDirectoryExposed, otherDir)
 	})
 }
 

@@ -165,8 +165,29 @@ func PathOf(url string) (string, error) {
 		return "", noFile("Stop every gateway, restore the copy with pg_restore --exit-on-error --no-owner into an empty " +
 			"database at the address in store.url, and run frontdesk migrate --begin-anew.")
 	}
-	return filepath.Abs(strings.TrimPrefix(path, "//"))
+	return pathOf(strings.TrimPrefix(path, "//"))
 }
+
+// pathOf returns the whole path of a database file. Where it is a symbolic link, that is where the link leads, also if
+// no file is there yet: SQLite keeps its log beside the file, and who may write there may write the database.
+func pathOf(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	for range mostLinks {
+		to, isNoLink := os.Readlink(path)
+		if err != nil || isNoLink != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			var folder string // as its own links lead, so that ".." is what is above it
+			folder, err = filepath.EvalSymlinks(filepath.Dir(path))
+			to = filepath.Join(folder, to)
+		}
+		path = to
+	}
+	return path, err
+}
+
+const mostLinks = 40 // as Linux follows; SQLite reports what is still a link
 
 func noFile(advice string) error {
 	return fault.New(fault.Unsupported, ReasonNoFile, "The store is on PostgreSQL. "+advice)

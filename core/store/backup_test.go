@@ -1,12 +1,14 @@
 package store_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
+	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 )
 
@@ -38,5 +40,52 @@ func TestABackupRemovesWhatAKilledOneLeft(t *testing.T) {
 	}
 	if want := []string{".frontdesk-backup-2", "monday.db", "tuesday.db"}; !slices.Equal(left, want) {
 		t.Errorf("left are %q, want %q", left, want)
+	}
+}
+
+// An operator keeps the database on another disk than the data directory, behind a link. A restored one belongs there,
+// not in the link's place: the directory may have little room, or not last.
+func TestALinkToTheDatabaseStaysOne(t *testing.T) {
+	data, disk := t.TempDir(), t.TempDir()
+	file, link := filepath.Join(data, "volume", "desk.db"), filepath.Join(data, "frontdesk.db")
+	if err := os.Symlink("volume/desk.db", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(disk, filepath.Join(data, "volume")); err != nil {
+		t.Fatal(err)
+	}
+	url := "sqlite:" + link
+	if path, err := store.PathOf(url); path != file || err != nil { // of a file that is yet to be made
+		t.Fatalf("the link leads to %s, %v; want %s", path, err, file)
+	}
+	s := storetest.Open(t, url)
+	copied := filepath.Join(disk, "copy.db")
+	if err := s.Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	point := func(to string) {
+		if err := errors.Join(os.Remove(link), os.Symlink(to, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if point(copied); s.Probe(t.Context()) == nil {
+		t.Error("nobody notices that the link leads elsewhere")
+	}
+	point("volume/desk.db")
+	if err := errors.Join(s.Probe(t.Context()), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.Stat(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Replace(t.Context(), url, copied, file+".former"); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := os.Stat(file); err != nil || !os.SameFile(is, want) {
+		t.Errorf("the link does not lead to the copy: %v", err)
+	}
+	if to, err := os.Readlink(link); to != "volume/desk.db" {
+		t.Errorf("the link leads to %q, %v", to, err)
 	}
 }

@@ -17,7 +17,7 @@ const probeBytes = 4 << 10
 // SQLite goes on writing to a file that was removed or renamed, where nobody finds what it has written.
 func (s *Store) Probe(ctx context.Context) error {
 	if s.file != nil {
-		if is, err := os.Stat(s.path); err != nil || !os.SameFile(is, s.file) {
+		if is, err := os.Stat(s.given); err != nil || !os.SameFile(is, s.file) {
 			return fault.Newf(fault.Unavailable, fault.ReasonStoreUnavailable, "The database file %s was removed or replaced "+
 				"while the gateway used it. What happens until it is restarted is in the former file.", s.path)
 		}

@@ -27,7 +27,8 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	if path == "" {
 		return nil, fault.InvalidField("store.url", `must name a file: "sqlite:PATH".`)
 	}
-	path, err := filepath.Abs(path)
+	given := path
+	path, err := pathOf(given)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -61,6 +62,7 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	}
 	s := &Store{
 		path:  path,
+		given: given,
 		limit: callLimit,
 		write: pool(preparing{Connector: writer, writes: true}, 1),
 		read:  pool(preparing{Connector: reader}, max(4, 2*runtime.GOMAXPROCS(0))),

@@ -48,6 +48,7 @@ type Store struct {
 	publisher *Publisher // nil: no events are written
 
 	path      string                  // of the SQLite file; "" on PostgreSQL
+	given     string                  // path, or a link to it
 	file      os.FileInfo             // of the SQLite file as it was opened; nil on PostgreSQL
 	announced atomic.Pointer[os.File] // holds the lock that shows that this process is alive
 }
