@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
 )
 
 const headerAPIKey = "X-Api-Key"
@@ -78,6 +80,15 @@ func keyOf(h http.Header) (string, error) {
 		return "", refused("The API key is missing. Send it in the X-Api-Key header.").Because(errNoKey)
 	}
 	return key, nil
+}
+
+// tellFormer has the log tell whose key was sent that is no longer valid, in lines of its tenant's own, since no
+// stranger has one to send.
+func (x *exchange) tellFormer(err error) {
+	if former, is := errors.AsType[*apikey.FormerKey](err); is {
+		x.identity = []slog.Attr{telemetry.Tenant(former.Tenant), slog.String("key", former.ID)}
+		x.whose, x.claimed = "former "+former.Tenant, true
+	}
 }
 
 func refused(detail string) *fault.Error {

@@ -74,6 +74,7 @@ func (a *api) mountProtocol(e *gin.Engine, p Protocol) {
 			}
 		}
 		if err != nil {
+			x.tellFormer(err)
 			a.unauthenticated(c, err)
 			return
 		}

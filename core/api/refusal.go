@@ -17,7 +17,6 @@ import (
 // there are two for each request that is served at three times the gateway's capacity, those of the quotas, and those
 // of strangers.
 type refusal struct {
-	err           *fault.Error
 	failure       failure
 	contentType   string
 	before, after []byte // the body before and after the id; both nil: it must be rendered each time
@@ -45,7 +44,7 @@ func (r *refusals) of(err *fault.Error) *refusal {
 	if known, found := r.all.Load(key); found {
 		return known.(*refusal)
 	}
-	made := &refusal{err: err}
+	made := &refusal{}
 	made.failure = r.api.failureOf(err, &exchange{
 		id: gap, operation: r.op.ID, kind: r.op.Kind, surface: r.op.surface(), language: language.English,
 	})
@@ -62,13 +61,13 @@ func (r *refusals) of(err *fault.Error) *refusal {
 var errOverloaded = fault.New(fault.Unavailable, fault.ReasonOverloaded,
 	"The gateway has more requests than it can answer in time.")
 
-// refuse responds with a refusal.
-func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
+// refuse responds with a refusal by an error.
+func (a *api) refuse(c *gin.Context, x *exchange, r *refusal, err error) {
 	if r.before == nil || !plain(x.id) || x.language != language.English {
-		a.fail(c, r.err)
+		a.fail(c, err)
 		return
 	}
-	x.reason, x.err = r.failure.reason, r.err
+	x.reason, x.err = r.failure.reason, err
 	c.Abort()
 	h := c.Writer.Header()
 	if r.failure.retry > 0 {

@@ -44,7 +44,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 		}
 		switch {
 		case x.refused:
-			a.refuse(c, x, refusals.of(fault.From(err)))
+			a.refuse(c, x, refusals.of(fault.From(err)), err)
 			return
 		case err != nil:
 			a.fail(c, asDeadline(ctx, err))
@@ -79,6 +79,7 @@ func (a *api) admit(
 	caller, err := a.authenticate(ctx, c.Request.Header)
 	if err != nil {
 		x.refused = errors.Is(err, apikey.ErrKey)
+		x.tellFormer(err)
 		c.Header("WWW-Authenticate", challenge(err))
 		return nil, err
 	}

@@ -547,6 +547,29 @@ func TestTheLogTellsOfEveryRequest(t *testing.T) {
 	}
 }
 
+// An operator who looks for why a tenant's calls fail finds the key that its agent was left with. The caller learns no
+// more than of a key that never was.
+func TestTheLogTellsWhoseFormerKeyIsSent(t *testing.T) {
+	for path, operation := range map[string]string{calendarsPath: "listCalendars", "/speaks": "speaks"} {
+		answer := func(err error) (string, string) {
+			g := startGateway(t, func(o *Options) {
+				o.Keys = fakeKeys{err: err}
+				o.Speaks = []Protocol{{Path: "/speaks", Operation: "speaks"}}
+			})
+			got := g.post(path, "", "X-Request-Id", "call-7")
+			return fmt.Sprintln(got.status, got.header["Www-Authenticate"], string(got.body)), g.log.String()
+		}
+		unknown, _ := answer(apikey.ErrKey)
+		former, log := answer(&apikey.FormerKey{ID: "key_7", Tenant: "acme"})
+		if former != unknown {
+			t.Errorf("%s tells more of a former key: %s", path, former)
+		}
+		if want := `"tenant":"acme","key":"key_7","operation":"` + operation + `"`; !strings.Contains(log, want) {
+			t.Errorf("%s: the log has no %s: %s", path, want, log)
+		}
+	}
+}
+
 func TestTheLogTellsWhyAKeyIsRefused(t *testing.T) {
 	g := startGateway(t)
 	g.err = fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, "The API key is not valid.")

@@ -16,6 +16,7 @@ type knownKey struct {
 	signing  []byte // of a voice agent
 	valid    bool
 	ends     time.Time // when the key ends; zero: it does not
+	why      error     // not valid
 	at       time.Time // when the store was queried; zero: not cached
 }
 

@@ -123,7 +123,20 @@ func (c *Callers) Forget() { c.answers.forget() }
 var ErrKey = fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey,
 	"The API key is not valid: it is mistyped, unknown or revoked.")
 
-// Authenticate returns the caller that a key belongs to, or [ErrKey] if the key is not valid. A
+// FormerKey is the error for a key that was valid before: [ErrKey], and for the operator's log whose key it was.
+type FormerKey struct {
+	ID     string
+	Tenant string // its name; "" for a key of the operator
+	why    string
+}
+
+// Error returns a text for logs.
+func (f *FormerKey) Error() string { return ErrKey.Error() + " [" + f.why + "]" }
+
+// Unwrap returns what the key's caller may know.
+func (f *FormerKey) Unwrap() error { return ErrKey }
+
+// Authenticate returns the caller that a key belongs to, or [ErrKey] or a [FormerKey] if the key is not valid. A
 // malformed or mistyped key is refused without a query. The returned Caller is shared and must not be
 // modified.
 func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) {
@@ -136,7 +149,7 @@ func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return Caller{}, err
 	}
 	if !known.valid {
-		return Caller{}, ErrKey
+		return Caller{}, known.why
 	}
 	c.Used(known.caller)
 	return known.caller, nil
@@ -222,7 +235,7 @@ func (c *Callers) fetch(
 		if err != nil && !errors.Is(err, fault.Unauthenticated) {
 			return knownKey{}, err
 		}
-		answer.valid, answer.at = err == nil, asked
+		answer.valid, answer.why, answer.at = err == nil, err, asked
 		c.answers.keep(hash, answer, generation)
 		return answer, nil
 	}
@@ -249,7 +262,11 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (knownKey, error) 
 func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, error) {
 	key := owner.Key
 	if !key.InForce(c.opts.Now()) {
-		return Caller{}, ErrKey
+		why := key.ID + " was rolled, and has ended"
+		if !key.RevokedAt.IsZero() {
+			why = key.ID + " was revoked at " + key.RevokedAt.UTC().Format(time.RFC3339)
+		}
+		return Caller{}, &FormerKey{ID: key.ID, Tenant: owner.Tenant.Name, why: why}
 	}
 	what, err := c.sealer.WrongKey(key)
 	if err != nil { // the key may be in force

@@ -1,6 +1,7 @@
 package apikey_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
@@ -85,6 +86,10 @@ func TestKeysThatAreNotInForce(t *testing.T) {
 					f := tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
 					if f.Detail != "The API key is not valid: it is mistyped, unknown or revoked." {
 						t.Errorf("the answer tells why: %s", f.Detail)
+					}
+					former, is := errors.AsType[*apikey.FormerKey](err)
+					if is != (key == revoked) || is && (former.ID != made.ID || former.Tenant != "acme") {
+						t.Errorf("the log tells that it was %+v", former)
 					}
 				}
 			})
