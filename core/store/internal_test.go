@@ -140,8 +140,9 @@ func TestWhatPostgresSaysIsClassified(t *testing.T) {
 	for code, want := range map[string]class{
 		"23505": unique, "23503": orphan, "40001": again, "40P01": again, "55P03": again, "08006": down,
 		"53100": full, "53300": down, "57P01": down, "57P03": down, "58030": down, "25006": down, "XX000": down,
+		"57014": down, "25P03": down, "25P04": down, // statement_timeout, or other limits of the server's, passed
 		"42501": unfit, "42P05": unfit, "26000": unfit,
-		"23514": defect, "42601": defect, "42P01": defect, "22021": defect, "57014": defect,
+		"23514": defect, "42601": defect, "42P01": defect, "22021": defect,
 	} {
 		if is := classifyPostgres(fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code})); is != want {
 			t.Errorf("%s is %d, want %d", code, is, want)

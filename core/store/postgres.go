@@ -179,6 +179,8 @@ func classifyPostgres(err error) class {
 		return full
 	case "25006": // read-only: a server that was failed over
 		return down
+	case "57014", "25P03", "25P04": // a limit that the server's operator has set passed, or somebody ended the statement
+		return down
 	case stateNoRight, "26000", "42P05": // a prepared statement that is not there, or is already
 		return unfit
 	}
