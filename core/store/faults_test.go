@@ -107,6 +107,37 @@ func TestAStoreThatIsDown(t *testing.T) {
 	})
 }
 
+// After a failover, a name or a balancer may still lead to the former primary, which takes no writes any more. The
+// connections that were opened to it meanwhile stay open when they lead to the new one, and must not be used on.
+func TestAServerThatTakesNoWritesIsLeft(t *testing.T) {
+	t.Parallel()
+	url := storetest.Postgres(t)
+	server := storetest.Database(t, url)
+	becomes := func(readOnly string) { // for new connections
+		got(server.ExecContext(t.Context(), "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "+
+			"default_transaction_read_only = "+readOnly+"', current_database()); END $$"))(t)
+	}
+	s := got(store.Open(t.Context(), url))(t)
+	defer s.Close()
+	// onEach calls do on each of three connections.
+	onEach := func(do func()) {
+		var nested func(left int) error
+		nested = func(left int) error {
+			do()
+			if left == 0 {
+				return nil
+			}
+			return s.Documents("c1").View(t.Context(), func(adapter.StorageTx) error { return nested(left - 1) })
+		}
+		must(t, nested(2))
+	}
+	becomes("on")
+	onEach(func() { must(t, s.Ping(t.Context())) })
+	refused(t, s.Probe(t.Context()), fault.Unavailable, fault.ReasonStoreUnavailable)
+	becomes("off")
+	onEach(func() { must(t, s.Probe(t.Context())) })
+}
+
 // A user who owns no tables, as after a restore by another one, is the operator's mistake and not the gateway's.
 func TestTablesThatMayNotBeUsed(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -65,9 +66,9 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	if limit == 0 {
 		limit = connectTimeout
 	}
-	db := pool(dialer{Connector: stdlib.GetConnector(*config), limit: limit}, connections)
+	db := pool(dialer{Connector: leavingStandbys(*config), limit: limit}, connections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	// The limit makes the pool leave a server behind a load balancer, or one that was failed over, in time.
+	// The limit makes the pool leave a server behind a load balancer in time.
 	db.SetConnMaxLifetime(30 * time.Minute)
 	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), limit: callLimit, dialect: dialect{
 		goose: goose.DialectPostgres, others: ".sqlite.sql", classify: classifyPostgres,
@@ -91,6 +92,34 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 		lockRows:   " FOR UPDATE",
 		lockFree:   " FOR UPDATE SKIP LOCKED",
 	}}, nil
+}
+
+// leavingStandbys returns a connector whose pool leaves the connections that were opened before a server said that it
+// takes no writes. After a failover, the name or balancer in the URL may lead to the former primary for a while, and the
+// connections to it stay open when that is over. While it is not, they are left once a second: reads may use them.
+func leavingStandbys(config pgx.ConnConfig) driver.Connector {
+	const opened = "opened"
+	began := time.Now()
+	var left atomic.Int64 // when connections were left, as the time since began; 0: never
+	others := config.OnPgError
+	config.OnPgError = func(c *pgconn.PgConn, failed *pgconn.PgError) bool {
+		now, last := int64(time.Since(began)), left.Load()
+		if failed.Code == stateReadOnly && (last == 0 || now-last > int64(time.Second)) {
+			left.CompareAndSwap(last, now)
+		}
+		return others(c, failed)
+	}
+	return stdlib.GetConnector(config,
+		stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
+			c.PgConn().CustomData()[opened] = time.Since(began)
+			return nil
+		}),
+		stdlib.OptionResetSession(func(_ context.Context, c *pgx.Conn) error {
+			if at, is := c.PgConn().CustomData()[opened].(time.Duration); is && at <= time.Duration(left.Load()) {
+				return driver.ErrBadConn
+			}
+			return nil
+		}))
 }
 
 // dialer limits the time of a whole connection attempt: pgx starts its own timeout anew for each address and
@@ -177,7 +206,7 @@ func classifyPostgres(err error) class {
 		return again
 	case "53100": // disk full
 		return full
-	case "25006": // read-only: a server that was failed over
+	case stateReadOnly: // a server that was failed over
 		return down
 	case "57014", "25P03", "25P04": // a limit that the server's operator has set passed, or somebody ended the statement
 		return down
@@ -193,7 +222,10 @@ func classifyPostgres(err error) class {
 	return defect
 }
 
-const stateNoRight = "42501" // insufficient privilege
+const (
+	stateNoRight  = "42501" // insufficient privilege
+	stateReadOnly = "25006" // read-only transaction
+)
 
 // checkUnfit says what to do about an error of the class unfit.
 func checkUnfit(err error) string {
