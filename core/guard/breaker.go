@@ -148,7 +148,7 @@ func (b *breaker) become(to gobreaker.State) {
 	b.open.set(b, to != gobreaker.StateClosed)
 	b.options.Metrics.BreakerChanged(b.level, b.provider, stateName(from), stateName(to))
 	b.options.Log.LogAttrs(context.Background(), slog.LevelWarn, "circuit breaker changed",
-		slog.String("level", b.level),
+		slog.String(b.level, b.subject),
 		telemetry.Provider(b.provider), slog.String("from", stateName(from)), slog.String("to", stateName(to)))
 }
 

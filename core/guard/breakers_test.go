@@ -2,7 +2,11 @@ package guard
 
 import (
 	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +39,26 @@ func TestOpenBreakersAreShown(t *testing.T) {
 			t.Errorf("after a success there are %v", all)
 		}
 	})
+}
+
+// The log names whose breaker it is, beside the line's own level: of a name that comes twice, each reader takes another
+// value (RFC 8259 section 4).
+func TestTheLogNamesTheBreaker(t *testing.T) {
+	var out strings.Builder
+	bubble(t, Options{Log: slog.New(slog.NewJSONHandler(&out, nil))}, func(t *testing.T, g *Guard) {
+		fail(t, g, target, 10, failing(fault.Unavailable))
+	})
+	var line map[string]string
+	if err := json.Unmarshal([]byte(out.String()), &line); err != nil {
+		t.Fatal(err)
+	}
+	delete(line, "time")
+	want := map[string]string{
+		"level": "WARN", "msg": "circuit breaker changed", "connection": "c1", "provider": "caldav", "from": "closed", "to": "open",
+	}
+	if !maps.Equal(line, want) {
+		t.Errorf("the line is %v, want %v", line, want)
+	}
 }
 
 // shared are permits of one that tests tell how many there are.
