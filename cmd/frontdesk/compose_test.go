@@ -185,6 +185,26 @@ func TestTheGatewayIsGivenTheTimeToStop(t *testing.T) {
 	}
 }
 
+// The gateway answers nothing before its tables are up to date, which may take it five minutes (core/store, Migrate). An
+// upgrade that is killed before would begin that step anew, for ever.
+func TestTheGatewayIsGivenTheTimeToStart(t *testing.T) {
+	t.Parallel()
+	const longest = 5*time.Minute + 10*time.Second
+	for file, waits := range map[string]string{
+		"Dockerfile": `--start-period=(\d+)s`,
+		"helm/frontdesk/templates/deployment.yaml": `startupProbe:\n.*\n +periodSeconds: 1\n +failureThreshold: (\d+)\n`,
+	} {
+		found := regexp.MustCompile(waits).FindStringSubmatch(read(t, "../../deploy/"+file))
+		if found == nil {
+			t.Fatalf("%s has no %s", file, waits)
+		}
+		given, err := time.ParseDuration(found[1] + "s")
+		if err != nil || given < longest {
+			t.Errorf("%s gives the gateway %s to start in, and it may need %s (%v)", file, given, longest, err)
+		}
+	}
+}
+
 // What the image runs, and what the compose file says to run in it, are commands.
 func TestCommandsOfTheImageAreThere(t *testing.T) {
 	t.Parallel()
