@@ -140,6 +140,25 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	}
 }
 
+// A file that a broken disk or an editor has left is no defect of the gateway's, and the operator is told the way on.
+func TestAHeadThatCannotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
+	cfg := readyConfig(t, "")
+	path := filepath.Join(cfg.DataDir, headFile)
+	if err := os.WriteFile(path, []byte(`{"rows":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, starts(t.Context(), cfg), ReasonDatabaseUnknown, path, "--begin-anew")
+	g := opened(t, cfg)
+	defer g.Close()
+	if _, err := g.BeginAnew(); err != nil {
+		t.Fatal(err)
+	}
+	if err := starts(t.Context(), cfg); err != nil {
+		t.Error(err)
+	}
+}
+
 // databases opens an empty database of either store. do runs a statement in it.
 var databases = map[string]func(t *testing.T) (url string, do func(statement string)){
 	"sqlite": func(t *testing.T) (string, func(string)) {
