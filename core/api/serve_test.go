@@ -560,7 +560,7 @@ func TestTheLogTellsWhoseFormerKeyIsSent(t *testing.T) {
 			return fmt.Sprintln(got.status, got.header["Www-Authenticate"], string(got.body)), g.log.String()
 		}
 		unknown, _ := answer(apikey.ErrKey)
-		former, log := answer(&apikey.FormerKey{ID: "key_7", Tenant: "acme"})
+		former, log := answer(&apikey.FormerKey{ID: "key_7", Tenant: "acme", Err: apikey.ErrKey})
 		if former != unknown {
 			t.Errorf("%s tells more of a former key: %s", path, former)
 		}

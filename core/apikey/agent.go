@@ -207,6 +207,11 @@ func (c *Callers) Agent(ctx context.Context, id string) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
+	if former, is := errors.AsType[*FormerKey](known.why); is {
+		removed := *former
+		removed.Err = NoAgent()
+		return Agent{}, &removed
+	}
 	if !known.valid {
 		return Agent{}, NoAgent()
 	}

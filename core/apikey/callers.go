@@ -123,18 +123,19 @@ func (c *Callers) Forget() { c.answers.forget() }
 var ErrKey = fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey,
 	"The API key is not valid: it is mistyped, unknown or revoked.")
 
-// FormerKey is the error for a key that was valid before: [ErrKey], and for the operator's log whose key it was.
+// FormerKey is the error for a key or a voice agent that was valid before. For the operator's log, it tells whose.
 type FormerKey struct {
 	ID     string
 	Tenant string // its name; "" for a key of the operator
-	why    string
+	Why    string
+	Err    error // what its caller may know: that it is not valid
 }
 
 // Error returns a text for logs.
-func (f *FormerKey) Error() string { return ErrKey.Error() + " [" + f.why + "]" }
+func (f *FormerKey) Error() string { return f.Err.Error() + " [" + f.Why + "]" }
 
-// Unwrap returns what the key's caller may know.
-func (f *FormerKey) Unwrap() error { return ErrKey }
+// Unwrap returns what its caller may know.
+func (f *FormerKey) Unwrap() error { return f.Err }
 
 // Authenticate returns the caller that a key belongs to, or [ErrKey] or a [FormerKey] if the key is not valid. A
 // malformed or mistyped key is refused without a query. The returned Caller is shared and must not be
@@ -266,7 +267,7 @@ func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, e
 		if !key.RevokedAt.IsZero() {
 			why = key.ID + " was revoked at " + key.RevokedAt.UTC().Format(time.RFC3339)
 		}
-		return Caller{}, &FormerKey{ID: key.ID, Tenant: owner.Tenant.Name, why: why}
+		return Caller{}, &FormerKey{ID: key.ID, Tenant: owner.Tenant.Name, Why: why, Err: ErrKey}
 	}
 	what, err := c.sealer.WrongKey(key)
 	if err != nil { // the key may be in force

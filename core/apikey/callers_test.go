@@ -454,6 +454,25 @@ func TestAnAgentIsNotUsedByWhoeverKnowsItsAddress(t *testing.T) {
 	}
 }
 
+// A platform that was left with the address of a removed agent is told no more than of one that never was, and the log
+// whose it is.
+func TestARemovedAgentIsKnownInTheLog(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	made, err := h.Keys.CreateAgent(t.Context(), "acme", apikey.AgentSpec{Platform: "retell"})
+	tenanttest.Must(t, err)
+	tenanttest.Must(t, h.Keys.RemoveAgent(t.Context(), "acme", made.ID))
+	_, err = h.Callers.Agent(t.Context(), made.ID)
+	former, is := errors.AsType[*apikey.FormerKey](err)
+	if !is || former.ID != made.ID || former.Tenant != "acme" || !strings.Contains(err.Error(), "was revoked at") {
+		t.Errorf("the log has %v", err)
+	}
+	_, unknown := h.Callers.Agent(t.Context(), "agent_none")
+	if fault.From(err).Error() != unknown.Error() || errors.Is(err, fault.Unauthenticated) {
+		t.Errorf("the platform is told %v, and of an unknown agent %v", fault.From(err), unknown)
+	}
+}
+
 func BenchmarkCallerToDriver(b *testing.B) {
 	h := tenanttest.Open(b, storetest.SQLite(b))
 	h.Tenant("acme")
