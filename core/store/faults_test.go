@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
@@ -105,6 +108,25 @@ func TestAStoreThatIsDown(t *testing.T) {
 		leave()
 		refused(t, s.Ping(gone), fault.Canceled, fault.ReasonCanceled)
 	})
+}
+
+// Of several servers in the URL, or addresses of one name, the first may be that of a machine that is gone: nobody
+// refuses a connection there, and nobody answers.
+func TestAnAddressThatDoesNotAnswerLeavesTimeForTheNext(t *testing.T) {
+	t.Parallel()
+	hangs := listener(t)
+	defer hangs.Close()
+	url := got(neturl.Parse(storetest.Postgres(t)))(t)
+	there := got(pgx.ParseConfig(storetest.Unbounded(url.String())))(t)
+	_, port, _ := strings.Cut(hangs.Addr().String(), ":")
+	query := url.Query()
+	query.Set("host", "127.0.0.1,"+there.Host)
+	query.Set("port", fmt.Sprintf("%s,%d", port, there.Port))
+	query.Set("connect_timeout", "1") // it waits for that long
+	url.RawQuery = query.Encode()
+	s := got(store.Open(t.Context(), url.String()))(t)
+	defer s.Close()
+	must(t, s.Ping(t.Context()))
 }
 
 // After a failover, a name or a balancer may still lead to the former primary, which takes no writes any more. The

@@ -66,6 +66,7 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	if limit == 0 {
 		limit = connectTimeout
 	}
+	config.ConnectTimeout = limit * 2 / 3 // for one address, so that one that does not answer leaves time for the next
 	db := pool(dialer{Connector: leavingStandbys(*config), limit: limit}, connections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	// The limit makes the pool leave a server behind a load balancer in time.
