@@ -106,6 +106,8 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			"settings.time_zone must be an IANA time zone, such as Europe/Berlin.",
 			"settings.number_width must not be negative.", "settings.max_concurrent must not be negative.",
 		}},
+		{object{"number_pattern": "(?:" + strings.Repeat("a", 3000) + "){1000}"},
+			[]string{"settings.number_pattern is too large a regular expression."}},
 		{object{"headers": object{"authorization": "x", "Host": "x", "a b": "x"},
 			"idempotency_header": "Content-Type", "auth_header": "X Y"}, []string{
 			"settings.idempotency_header is set by the gateway.", "settings.auth_header must be the name of a header.",

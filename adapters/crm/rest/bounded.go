@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/itchyny/gojq"
+
+	"frontdesk/core/adapter"
 )
 
 // Limits of one evaluation of an expression. A few characters of jq can turn a small response into gigabytes,
@@ -18,7 +20,6 @@ import (
 const (
 	maxExecuted   = 300_000  // instructions
 	maxMadeBytes  = 16 << 20 // of all values that it makes, including those that it drops
-	maxPattern    = 1000     // bytes of a regular expression
 	maxMatching   = 50 << 20 // instructions of a regular expression times bytes of the text
 	bytesPerMatch = 1000     // memory that gojq needs
 	maxDigits     = 1 << 15  // bits of a whole number
@@ -192,13 +193,13 @@ func (w *work) matches(v, pattern, flags any, all bool) error {
 		}
 	}
 	source, _ := pattern.(string)
-	if len(source) > maxPattern {
-		return w.take(math.MaxInt)
-	}
 	if f, _ := flags.(string); strings.Contains(f, "i") {
 		source = "(?i)" + source
 	}
-	parsed, err := syntax.Parse(source, syntax.Perl)
+	parsed, err := adapter.ParsePattern(source)
+	if errors.Is(err, adapter.ErrPatternTooLarge) {
+		return w.take(math.MaxInt)
+	}
 	if err != nil {
 		return nil //nolint:nilerr // gojq finds it too, and says so
 	}

@@ -62,6 +62,7 @@ var attacks = []string{
 	`.words / " "`, `.words / "" | map([.]) | tojson`, `.words | [capture("(?<w>[a-z])"; "g")]`,
 	`.text as $s | .re as $r | $s | test($r)`, `.text | test(("(a{1000}|b{1000}){1}" * 30))`,
 	`.pattern as $p | .text | [match($p; "g")]`,
+	`"(?:" + "a" * 980 + "){1000}" as $p | "" | test($p)`, `"(?:" + "a?" * 480 + "){1000}" as $p | "" | [match($p)]`,
 	`.text | @json | @json | @json | @json | @json | @html | @html | @uri | @uri | @uri`,
 	`.text | @base64 | @base64 | @base64 | @base64 | @base64 | @base64 | @base64 | @base64 | @base64 | @base64 | @base64`,
 	`.text | [limit(100; repeat(@uri))] | add`, `.list | [limit(2000; repeat(.))] | add`,

@@ -2,17 +2,18 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/timezone"
 )
@@ -92,11 +93,11 @@ func compile(s settings, shared map[string]parsed) *compiled {
 	if c.base.RawQuery != "" || c.base.Fragment != "" {
 		c.wrong("base_url", "must not have a query or fragment; each step has its own parameters.")
 	}
-	_, err := syntax.Parse(s.NumberPattern, syntax.Perl) // alone, so that its own parentheses must match
-	if err == nil {
-		c.number, err = regexp.Compile(`\A(?:` + s.NumberPattern + `)\z`)
-	}
-	if err != nil {
+	var err error
+	switch c.number, err = adapter.WholePattern(s.NumberPattern); {
+	case errors.Is(err, adapter.ErrPatternTooLarge):
+		c.wrong("number_pattern", "is too large a regular expression.")
+	case err != nil:
 		c.wrong("number_pattern", "is not a regular expression: "+strings.TrimPrefix(err.Error(),
 			"error parsing regexp: ")+".")
 	}

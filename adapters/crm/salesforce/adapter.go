@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 
@@ -182,8 +181,8 @@ func (s settings) Validate() (faults []fault.Field) {
 	} else if n, _ := strconv.Atoi(v[1]); n < oldest {
 		add("settings.api_version", fmt.Sprintf("must be v%d.0 or later.", oldest))
 	}
-	if _, err := syntax.Parse(s.NumberFormat, syntax.Perl); err != nil {
-		add("settings.number_format", "must be a regular expression (RE2), such as [0-9]{1,30}.")
+	if _, err := adapter.ParsePattern(s.NumberFormat); err != nil {
+		add("settings.number_format", "must be a regular expression (RE2) that is not large, such as [0-9]{1,30}.")
 	}
 	if s.NumberWidth < 0 || s.NumberWidth > 30 {
 		add("settings.number_width", "must be from 0 to 30.")
@@ -218,10 +217,4 @@ func (s settings) Validate() (faults []fault.Field) {
 		add("credentials.refresh_token", "is only for the flow consent.")
 	}
 	return faults
-}
-
-// number returns the expression that matches a whole case number. Validate has parsed the format alone, since "a)|(b"
-// compiles inside a group.
-func (s settings) number() (*regexp.Regexp, error) {
-	return regexp.Compile(`\A(?:` + s.NumberFormat + `)\z`)
 }

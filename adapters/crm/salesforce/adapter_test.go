@@ -140,6 +140,8 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		{"a number's format is a regular expression", []string{"number_format=("},
 			[]string{"settings.number_format"}},
 		{"a number's format stands by itself", []string{"number_format=a)|(b"}, []string{"settings.number_format"}},
+		{"a number's format is not large", []string{"number_format=(?:" + strings.Repeat("a", 990) + "){1000}"},
+			[]string{"settings.number_format"}},
 		{"a number's width is none below 0", []string{"number_width=-1"}, []string{"settings.number_width"}},
 		{"a number's width has an end", []string{"number_width=31"}, []string{"settings.number_width"}},
 		{"a field for keys is a custom one", []string{"external_id_field=Subject"},

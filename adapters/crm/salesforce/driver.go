@@ -43,7 +43,7 @@ type driver struct {
 type keyed struct{ *driver }
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
-	number, err := s.number()
+	number, err := adapter.WholePattern(s.NumberFormat)
 	if err != nil {
 		return nil, fault.From(err)
 	}
