@@ -123,6 +123,17 @@ func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 	t.Logf("%d attacks, %d refused when given, the others make %d MiB at most", len(attacks), refused, worst>>20)
 }
 
+// Settings have room for an expression that takes half a minute and hundreds of megabytes to compile.
+func TestNoExpressionTakesLongToCompile(t *testing.T) {
+	sum := func(bytes int) string { return "1" + strings.Repeat("+1", bytes/2) }
+	if _, problem := newParser(nil).parse("place", sum(100_000)); !strings.Contains(problem, "more than 4096 bytes") {
+		t.Errorf("a long one is compiled: %.200q", problem)
+	}
+	if _, problem := newParser(nil).parse("place", sum(4000)); problem != "" {
+		t.Errorf("one that may be: %.200q", problem)
+	}
+}
+
 func TestTheSizeOfAValueCountsWhatIsInside(t *testing.T) {
 	t.Parallel()
 	type list = []any

@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	maxSourceBytes  = 4 << 10     // of an expression as written: time to compile one grows with its square
 	expressionTime  = time.Second // for one value
 	maxValueBytes   = 1 << 20     // of texts in one value
 	maxValueMembers = 100_000     // of lists and objects in one value
@@ -73,6 +74,9 @@ func (p *parser) parse(path, source string) (expression, string) {
 }
 
 func (p *parser) compile(source string) parsed {
+	if len(source) > maxSourceBytes {
+		return parsed{problem: fmt.Sprintf("is a jq expression of more than %d bytes.", maxSourceBytes)}
+	}
 	query, err := gojq.Parse(source)
 	if err != nil {
 		if at, is := errors.AsType[*gojq.ParseError](err); is {
