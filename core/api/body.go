@@ -141,6 +141,10 @@ func checkForm(body []byte) error {
 	return nil
 }
 
+// MayBeRead reports whether a text is within the bounds of the bodies of operations: an operation refuses any other
+// before it reads it.
+func MayBeRead(body []byte) bool { return len(body) <= maxBodyBytes && checkBounds(body) == nil }
+
 // checkBounds limits the numbers of names, values and levels of a text, which need not be valid JSON.
 func checkBounds(body []byte) error {
 	names, values, depth, text := 0, 0, 0, false

@@ -1,8 +1,12 @@
 package toolcall
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +37,47 @@ func TestAModelGetsTheBeginningOfALongDescription(t *testing.T) {
 			ticket["ticket_number"] != "7" || ticket["last_comment"] != "Sent." ||
 			strings.Contains(result.Text(), "u003c") {
 			t.Errorf("a description of %d bytes became %d: %v", len(given), len(ticket["description"]), err)
+		}
+	}
+}
+
+// Arguments that the interface refuses unread may not cost more here: a megabyte of them becomes forty if it is decoded.
+func TestArgumentsThatNobodyReadsAreNotDecoded(t *testing.T) {
+	names := func(n int) []byte {
+		text := []byte(`{"0":0`)
+		for i := range n {
+			text = fmt.Appendf(text, `,"%x":1`, i+1)
+		}
+		return append(text, '}')
+	}
+	for what, arguments := range map[string][]byte{
+		"a megabyte of names": names(100_000), "a thousand names": names(1000),
+		"values": []byte(`{"a":[` + strings.Repeat("0,", 400_000) + "0]}"),
+		"levels": []byte(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)),
+	} {
+		var got []byte
+		r := Runner{
+			API: func() http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					got, _ = io.ReadAll(io.LimitReader(r.Body, 100))
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = io.WriteString(w, `{"message":"Too much.","details":[]}`)
+				})
+			},
+			Within: 10 * time.Second, Now: time.Now,
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		result, err := r.Run(t.Context(), Call{
+			Tool:      api.Tool{Name: "find_meetings", Path: "/alpha/x", CallerNumber: "phone_number"},
+			Arguments: arguments, CallID: "call-1",
+		})
+		runtime.ReadMemStats(&after)
+		if made := (after.TotalAlloc - before.TotalAlloc) >> 10; made > 100 {
+			t.Errorf("%s: %d KiB of arguments cost %d KiB", what, len(arguments)>>10, made)
+		}
+		if err != nil || result.OK || string(result.Answer["message"]) != `"Too much."` || !bytes.HasPrefix(arguments, got) {
+			t.Errorf("%s: got %+v %v", what, result, err)
 		}
 	}
 }
