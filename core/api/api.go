@@ -81,7 +81,7 @@ type Options struct {
 const (
 	defaultDeadline    = 8 * time.Second
 	defaultMaxInFlight = 1024
-	maxBodiesAtOnce    = 512 // each of at most 128 KiB; those of one tenant use at most 32 MiB
+	maxBodiesAtOnce    = 512 // each of at most 128 KiB, or several in one; those of one tenant use at most 32 MiB
 	maxWaiting         = 512
 )
 

@@ -79,18 +79,20 @@ func (a *api) mountProtocol(e *gin.Engine, p Protocol) {
 			return
 		}
 		c.Request = c.Request.WithContext(a.trace(c.Request.Context(), c, x, caller.Tenant.ID))
-		if !a.bodies.take(x.whose) {
+		taken := &room{of: a.bodies, whose: x.whose}
+		if !taken.fits(0) {
 			x.refused = true
-			a.fail(c, fault.New(fault.Unavailable, fault.ReasonOverloaded,
-				"Too many requests of this kind are running at the same time."))
+			a.fail(c, errNoRoom)
 			return
 		}
-		defer a.bodies.give(x.whose)
+		defer taken.leave()
+		c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), roomKey{}, taken))
 		if err := readFromNow(c.Request.Context(), c.Writer, c.Request); err != nil { // as in body
 			a.fail(c, err)
 			return
 		}
 		err = p.Serve(c.Writer, c.Request.WithContext(a.withQuota(c.Request.Context(), c, x, caller)), caller)
+		x.refused = x.refused || errors.Is(err, errNoRoom)
 		if errors.Is(err, fault.Unauthenticated) && !c.Writer.Written() {
 			a.unauthenticated(c, err)
 			return
@@ -119,6 +121,39 @@ func CountRequest(ctx context.Context) error {
 	}
 	return count()
 }
+
+// errNoRoom is the error of requests that would take more room for their bodies than is left for whom they come from.
+var errNoRoom = fault.New(fault.Unavailable, fault.ReasonOverloaded,
+	"Too many requests of this kind are running at the same time.")
+
+type roomKey struct{}
+
+// room is what a request of a protocol has of the room for bodies. A large body takes as much as several of
+// operations.
+type room struct {
+	of    *shares
+	whose string
+	units int // of maxBodyBytes
+}
+
+// fits takes the room for a body of that size, or gives back what that body does not need. It reports false if there
+// is not as much.
+func (r *room) fits(size int) bool {
+	if r == nil { // of a request that did not come through speak
+		return true
+	}
+	units := max(1, (size+maxBodyBytes-1)/maxBodyBytes)
+	if units > r.units && !r.of.take(r.whose, units-r.units) {
+		return false
+	}
+	if units < r.units {
+		r.of.give(r.whose, r.units-units)
+	}
+	r.units = units
+	return true
+}
+
+func (r *room) leave() { r.of.give(r.whose, r.units) }
 
 // claimant returns the caller of a request of a protocol, and reports whether that is only claimed.
 func (a *api) claimant(r *http.Request, p Protocol) (caller apikey.Caller, claimed bool, err error) {

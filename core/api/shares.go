@@ -16,15 +16,16 @@ type shares struct {
 
 func newShares(most int) *shares { return &shares{most: most, tenant: map[string]int{}} }
 
-// take takes one unit, which give returns. It reports false if the tenant already holds its share.
-func (s *shares) take(tenant string) bool {
+// take takes units, which give returns: all, or none if the tenant holds its share before the last of them. It reports
+// which.
+func (s *shares) take(tenant string, units int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tenant[tenant] >= s.most-s.inUse {
+	if s.tenant[tenant]+units-1 >= s.most-s.inUse-(units-1) {
 		return false
 	}
-	s.inUse++
-	s.tenant[tenant]++
+	s.inUse += units
+	s.tenant[tenant] += units
 	return true
 }
 
@@ -35,11 +36,11 @@ func (s *shares) load() int {
 	return s.inUse
 }
 
-func (s *shares) give(tenant string) {
+func (s *shares) give(tenant string, units int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inUse--
-	if s.tenant[tenant]--; s.tenant[tenant] == 0 {
+	s.inUse -= units
+	if s.tenant[tenant] -= units; s.tenant[tenant] == 0 {
 		delete(s.tenant, tenant)
 	}
 }

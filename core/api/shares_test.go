@@ -27,7 +27,8 @@ func TestATenantHasItsShareAndLeavesSome(t *testing.T) {
 	gated.fewest = 100
 	bodies := newShares(1000)
 	for name, take := range map[string]func(tenant string) bool{
-		"places": func(tenant string) bool { return gated.enter(now, tenant, true) }, "bodies": bodies.take,
+		"places": func(tenant string) bool { return gated.enter(now, tenant, true) },
+		"bodies": func(tenant string) bool { return bodies.take(tenant, 1) },
 	} {
 		for _, step := range []struct {
 			tenant string
@@ -45,8 +46,8 @@ func TestATenantHasItsShareAndLeavesSome(t *testing.T) {
 			t.Errorf("%s: none is left for a fifth tenant", name)
 		}
 	}
-	bodies.give("a")
-	if !bodies.take("e") || bodies.take("a") {
+	bodies.give("a", 1)
+	if !bodies.take("e", 1) || bodies.take("a", 1) {
 		t.Error("what a tenant gives back is not there for the one that has least")
 	}
 
@@ -151,6 +152,59 @@ func TestAClaimTakesNoShareOfTheTenant(t *testing.T) {
 		t.Errorf("from a platform that has proved itself, beside claims: %d %s", a.status, a.body)
 	}
 	close(end)
+	all.Wait()
+}
+
+// The bodies of a tenant use no more memory for being large, such as those of voice platforms.
+func TestALargeBodyTakesTheRoomOfSeveral(t *testing.T) {
+	const most = 1 << 20
+	inside, end := make(chan struct{}), make(chan struct{})
+	g := startGateway(t, func(o *Options) {
+		o.Speaks = []Protocol{{Path: "/alpha/agents/x", Operation: "x",
+			Serve: func(w http.ResponseWriter, r *http.Request, _ apikey.Caller) error {
+				if _, err := ReadBody(w, r, most); err != nil {
+					return err
+				}
+				inside <- struct{}{}
+				<-end
+				return nil
+			}}}
+	})
+	var all sync.WaitGroup
+	send := func(size int, length int64) (status int) {
+		r := httptest.NewRequest(http.MethodPost, "/alpha/agents/x", strings.NewReader(strings.Repeat(" ", size)))
+		r.Header.Set("X-Api-Key", testKey)
+		r.ContentLength = length
+		w, answered := httptest.NewRecorder(), make(chan struct{})
+		all.Go(func() { g.handler.ServeHTTP(w, r); close(answered) })
+		select {
+		case <-inside:
+			return http.StatusOK
+		case <-answered:
+			return w.Code
+		}
+	}
+	for i := range 31 {
+		if status := send(most, most); status != http.StatusOK {
+			t.Errorf("the body %d: %d", i, status)
+		}
+	}
+	if status := send(10, -1); status != http.StatusOK { // and gives back what it does not need
+		t.Errorf("a small one in chunks: %d", status)
+	}
+	if status := send(most, most); status != http.StatusServiceUnavailable {
+		t.Errorf("one that would be more than 32 MiB of a tenant: %d", status)
+	}
+	for i := range 7 {
+		if status := send(10, 10); status != http.StatusOK {
+			t.Errorf("the small one %d: %d", i, status)
+		}
+	}
+	close(end)
+	all.Wait()
+	if status := send(most, -1); status != http.StatusOK {
+		t.Errorf("after all: %d", status)
+	}
 	all.Wait()
 }
 
@@ -296,7 +350,7 @@ func TestWhoWaitsForAnEqualCallHoldsNoPlace(t *testing.T) {
 		t.Errorf("four that wait: %v", err)
 	}
 	for range 4 {
-		a.waiting.take("a")
+		a.waiting.take("a", 1)
 	}
 	for tenant, want := range map[string]string{"a": fault.ReasonOverloaded, "b": ""} {
 		a.gate.enter(a.now(), tenant, true)

@@ -123,7 +123,7 @@ func (m *Metrics) Watch(w telemetry.Watched) {
 	}
 	for name, length := range w.Queues {
 		gauge("frontdesk_requests_waiting", "Requests that wait before they are served, by for what: body (that it "+
-			"arrives) or equal (for the answer to an equal one).",
+			"arrives; a large one counts as several) or equal (for the answer to an equal one).",
 			func() float64 { return float64(length()) }, prometheus.Labels{"for": name})
 	}
 	if w.Store != nil {
