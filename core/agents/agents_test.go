@@ -557,6 +557,27 @@ func TestWhatRetellAddsIsNoArgument(t *testing.T) {
 	}
 }
 
+// A megabyte of names is refused by the interface, and costs little until then.
+func TestNobodyReadsMoreFieldsThanTheInterface(t *testing.T) {
+	w := open(t)
+	fields := strings.Repeat(`"name":1,`, 100_000)
+	for _, c := range []struct{ path, body string }{
+		{"/alpha/agents/retell", `{"name":"find_slots","args":{` + fields + `"execution_message":"A"}}`},
+		{"/alpha/agents/retell/find_slots", `{` + fields + `"call":{}}`},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		status, body := w.post(c.path, c.body)
+		runtime.ReadMemStats(&after)
+		if made := (after.TotalAlloc - before.TotalAlloc) >> 20; status != 200 || made > 25 {
+			t.Errorf("%s: %d %s for %d MiB", c.path, status, body, made)
+		}
+		if got := w.one(); len(got.body) < len(fields) {
+			t.Errorf("%s: the interface got %d bytes", c.path, len(got.body))
+		}
+	}
+}
+
 // Who calls is what the platform says. What the model says of it is thrown away, and without a platform's word
 // nobody is looked up.
 func TestAModelCannotSayWhoCalls(t *testing.T) {

@@ -61,10 +61,13 @@ func (a *Agents) retellPlain(r request) (any, error) {
 // a prompt), it asks the model for that as one more argument, and sends it along. No tool has a field of that name.
 const executionMessage = "execution_message"
 
-// without returns an object without some of its fields. The others stay as they are, also those that come twice,
-// which the interface refuses.
+// mostFields is more than the fields of arguments that the interface reads.
+const mostFields = 300
+
+// without returns an object without some of its fields. The others stay as they are, also those that come twice and
+// those that are too many, which the interface refuses.
 func without(object json.RawMessage, names ...string) json.RawMessage {
-	all := jsonread.Members(object)
+	all := jsonread.Members(object, mostFields)
 	kept := make([][]byte, 0, len(all))
 	for _, m := range all {
 		if slices.Contains(names, m.Name) {

@@ -136,7 +136,7 @@ func malformed(why string) *fault.Error {
 //
 // It first bounds the numbers of names and values, which cost time and memory, by scanning the bytes.
 func checkForm(body []byte) error {
-	if err := checkBounds(body); err != nil {
+	if err := checkBounds(body, 1); err != nil {
 		return err
 	}
 	if !utf8.Valid(body) {
@@ -151,12 +151,15 @@ func checkForm(body []byte) error {
 	return nil
 }
 
-// MayBeRead reports whether a text is within the bounds of the bodies of operations: an operation refuses any other
-// before it reads it.
-func MayBeRead(body []byte) bool { return len(body) <= maxBodyBytes && checkBounds(body) == nil }
+// MayBeRead reports whether a text is no more than so many bodies of operations may be together: an operation refuses
+// more before it reads it.
+func MayBeRead(text []byte, bodies int) bool {
+	return len(text) <= bodies*maxBodyBytes && checkBounds(text, bodies) == nil
+}
 
-// checkBounds limits the numbers of names, values and levels of a text, which need not be valid JSON.
-func checkBounds(body []byte) error {
+// checkBounds limits the numbers of names, values and levels of a text, which need not be valid JSON, to those of so
+// many bodies.
+func checkBounds(body []byte, bodies int) error {
 	names, values, depth, text := 0, 0, 0, false
 	for i := 0; i < len(body); i++ {
 		switch b := body[i]; {
@@ -176,11 +179,11 @@ func checkBounds(body []byte) error {
 			depth--
 		}
 		switch {
-		case depth > maxBodyDepth:
+		case depth > bodies*maxBodyDepth:
 			return malformed(fmt.Sprintf("it nests deeper than %d levels", maxBodyDepth))
-		case names > maxBodyNames:
+		case names > bodies*maxBodyNames:
 			return malformed(fmt.Sprintf("it has more than %d names", maxBodyNames))
-		case values > maxBodyValues:
+		case values > bodies*maxBodyValues:
 			return malformed(fmt.Sprintf("it has more than %s values", thousands(maxBodyValues)))
 		}
 	}

@@ -11,14 +11,17 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Members returns the fields of an object in their order, also those that come twice. What is not one whole object
-// has none.
-func Members(object []byte) (all []Member) {
+// Members returns the fields of an object in their order, also those that come twice. What is not one whole object, or
+// has more than most of them, has none.
+func Members(object []byte, most int) (all []Member) {
 	from := json.NewDecoder(bytes.NewReader(object))
 	if begin, err := from.Token(); err != nil || begin != json.Delim('{') {
 		return nil
 	}
 	for from.More() {
+		if len(all) == most {
+			return nil
+		}
 		token, err := from.Token()
 		m := Member{}
 		name, is := token.(string)

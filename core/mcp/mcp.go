@@ -81,6 +81,7 @@ const (
 	answerWithin = 4500 * time.Millisecond
 	maxBodyBytes = 256 << 10
 	maxBatch     = 32          // messages; clients of former versions send a few at once
+	mostBodies   = 4           // of operations, as many names and values as which all messages have at most
 	listedFor    = time.Minute // how long a client may keep the list of tools
 )
 
@@ -131,6 +132,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 	body, err := api.ReadBody(w, r, maxBodyBytes)
 	if err != nil {
 		return err
+	}
+	// The library decodes names and values of any number, several times: a full body of them takes 25 MiB.
+	if !api.MayBeRead(body, mostBodies) {
+		return fault.InvalidField("body", "has more names, values or levels than a message, or a batch of a few, may have")
 	}
 	if isLongBatch(body) {
 		return fault.InvalidField("body", fmt.Sprintf("must be one message, or a batch of at most %d", maxBatch))

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -451,12 +452,37 @@ func TestABatchHasAFewMessages(t *testing.T) {
 		"one more":               {batch(33), 400, "INVALID_REQUEST"},
 		"behind blanks":          {"\n " + batch(33), 400, "INVALID_REQUEST"},
 		"a body full":            {batch(5000), 400, "INVALID_REQUEST"},
-		"broken":                 {strings.Replace(batch(5000), "2.0", "\n", 1), 400, "malformed payload"},
+		"broken":                 {strings.Replace(batch(40), "2.0", "\n", 1), 400, "malformed payload"},
 	} {
 		if status, body := w.post(c.body, "Mcp-Protocol-Version", "2025-03-26"); status != c.status ||
 			!strings.Contains(body, c.wants) || len(body) > 1<<20 {
 			t.Errorf("%s: %d with %d bytes, %.100s", rule, status, len(body), body)
 		}
+	}
+}
+
+// A message has the names and values of a few bodies at most: the library makes maps of all that it gets.
+func TestAMessageHasAFewNames(t *testing.T) {
+	w := open(t, 0)
+	message := func(params string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + params + `}}`
+	}
+	names := strings.Repeat(`"name":0,`, 25_000) + `"a":0`
+	for rule, body := range map[string]string{
+		"arguments": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_slots","arguments":{` + names + `}}}`,
+		"params":    message(names), "metadata": message(`"_meta":{` + names + `}`), "a message": "{" + names + "}",
+		"a batch": "[" + message(names) + "]", "values": message(`"_meta":{"a":[` + strings.Repeat("{},", 80_000) + "0]}"),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		status, answer := w.post(body)
+		runtime.ReadMemStats(&after)
+		if made := (after.TotalAlloc - before.TotalAlloc) >> 20; status != 400 || made > 3 {
+			t.Errorf("%s: %d %.100s for %d MiB", rule, status, answer, made)
+		}
+	}
+	if status, answer := w.post(message(`"_meta":{"a":[` + strings.Repeat("0,", 3000) + "0]}")); status != 200 {
+		t.Errorf("a few thousand values: %d %.100s", status, answer)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -100,7 +101,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		return Result{Said: words.late}, nil
 	}
 	c.CallID, c.ToolCallID = realID(c.CallID), realID(c.ToolCallID)
-	if !api.MayBeRead(c.Arguments) { // the interface says what is wrong; to read them here would cost far more
+	if !api.MayBeRead(c.Arguments, 1) { // the interface says what is wrong; to read them here would cost far more
 		return resultOf(r.call(ctx, c, c.Arguments, ""), c.Tool, words, speech.In(languageOf(c.Header))), nil
 	}
 	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now(), map[string][]string{}}
@@ -182,7 +183,7 @@ func Speaks(to http.Header) bool { return language.Fits(to.Get("Accept-Language"
 // values, where the interface refuses both.
 func repeats(arguments []byte) bool {
 	names := map[string]bool{}
-	for _, m := range jsonread.Members(arguments) {
+	for _, m := range jsonread.Members(arguments, math.MaxInt) {
 		if names[m.Name] {
 			return true
 		}

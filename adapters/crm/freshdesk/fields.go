@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -68,7 +69,7 @@ func (f field) values() []string {
 		_ = json.Unmarshal(f.Choices, &list) // anything but a list of strings has no values
 		return slices.Clip(list)
 	}
-	for _, m := range jsonread.Members(f.Choices) {
+	for _, m := range jsonread.Members(f.Choices, math.MaxInt) {
 		var number int64
 		switch {
 		case system[f.Type] == "" || f.Type == "default_status":

@@ -2,6 +2,7 @@ package freshdesk
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func labelsOf(fields []field) labels {
 	for _, f := range fields {
 		switch f.Type {
 		case "default_status":
-			for _, m := range jsonread.Members(f.Choices) {
+			for _, m := range jsonread.Members(f.Choices, math.MaxInt) {
 				var names []string
 				number, err := strconv.Atoi(m.Name)
 				if err == nil && json.Unmarshal(m.Value, &names) == nil && len(names) > 0 {
@@ -63,7 +64,7 @@ func labelsOf(fields []field) labels {
 				}
 			}
 		case "default_priority":
-			for _, m := range jsonread.Members(f.Choices) {
+			for _, m := range jsonread.Members(f.Choices, math.MaxInt) {
 				var number int
 				if json.Unmarshal(m.Value, &number) == nil {
 					known.priorities = known.priorities.with(number, m.Name)
