@@ -3,6 +3,7 @@ package settingspage_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -109,6 +110,30 @@ func TestHeadersOfProxiesAreNotBelieved(t *testing.T) {
 	}
 	if statuses[http.StatusTooManyRequests] < 15 {
 		t.Errorf("guesses from one address that claims to be many are answered %v", statuses)
+	}
+}
+
+// Of whoever is not signed in, nothing is read that takes memory: a quarter of a megabyte, as thousands of fields, of
+// each of as many connections as there can be.
+func TestNoFormOfAStrangerIsRead(t *testing.T) {
+	t.Parallel()
+	w := start(t, sqlite(t))
+	for _, r := range routes(t) {
+		if r.Method != http.MethodPost {
+			continue
+		}
+		form := strings.NewReader(strings.Repeat("name=&", 40_000))
+		request := httptest.NewRequest(http.MethodPost, w.at(r.Path, "acme", "acme", "key_none"), form)
+		request.Host = strings.TrimPrefix(w.url, "http://")
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer := httptest.NewRecorder()
+		w.g.Handler().ServeHTTP(answer, request)
+		if form.Len() < int(form.Size()) || answer.Code >= 500 {
+			t.Errorf("%s: %d, and %d bytes were read", r.Path, answer.Code, form.Size()-int64(form.Len()))
+		}
+	}
+	if link := w.link(signin.NewLink{Person: "pat"}); w.browser().post(link, nil).status != http.StatusSeeOther {
+		t.Error("nobody can sign in")
 	}
 }
 

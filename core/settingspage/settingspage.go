@@ -249,6 +249,8 @@ func (p *Pages) answer(w http.ResponseWriter, v *visit, rt route, enter func(*vi
 	if v.r.Method == http.MethodPost {
 		// A verification asks the provider. A ResponseWriter without deadlines does not block.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWithin))
+	}
+	if v.r.Method == http.MethodPost && enter != nil { // the forms of strangers have nothing but a button
 		v.r.Body = http.MaxBytesReader(w, v.r.Body, maxFormBytes)
 		if err := v.r.ParseForm(); err != nil {
 			return reply{}, unreadable().Because(err)
