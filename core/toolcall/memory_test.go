@@ -258,6 +258,12 @@ func TestTheNameOfNothingIsNothing(t *testing.T) {
 		{"find_meetings", `{"email":"null"}`, `{"phone_number":"+12025550101"}`},
 		{"find_meetings", `{"email":[]}`, `{"phone_number":"+12025550101"}`},
 		{"look_up_caller", `{"email":" []"}`, `{"email":" []"}`},
+		{"book_slot", `{"slot_id":"st_1","title":"A","attendee_emails":["pat@example.com","", null,"undefined"]}`,
+			`{"attendee_emails":["pat@example.com"],"phone_number":"+12025550101","slot_id":"st_1","title":"A"}`},
+		{"book_slot", `{"slot_id":"st_1","title":"A","attendee_emails":[""]}`,
+			`{"attendee_emails":[],"phone_number":"+12025550101","slot_id":"st_1","title":"A"}`},
+		{"book_slot", `{"slot_id":"st_1","title":"A","attendee_emails":"[\"null\"]"}`,
+			`{"attendee_emails":[],"phone_number":"+12025550101","slot_id":"st_1","title":"A"}`},
 	} {
 		call := Call{CallID: "call", TenantID: "acme", Caller: "+12025550101"}
 		if got, _ := w.say(t, r, call, c.tool, c.given, `{}`); got != c.want {

@@ -193,10 +193,11 @@ func repeats(arguments []byte) bool {
 }
 
 // asMeant returns the arguments without those in whose place a model wrote null as a text, as models do where a
-// schema has no null: to the interface that is a text like any other, such as a title or a meeting's reference. A
-// number, a list or its only entry is taken from a text, and a text from a number. In the templates of some
-// platforms every value is a text: "date": "{{input.date}}" (docs.bland.ai/api-v1/post/tools), "email":
-// "<user_email>" (docs.synthflow.ai/docs/custom-actions-deepdive).
+// schema has no null: to the interface that is a text like any other, such as a title or a meeting's reference. Nor
+// has a list an entry of nothing: a template has its place also for what a caller does not have. A number, a list or
+// its only entry is taken from a text, and a text from a number. In the templates of some platforms every value is a
+// text: "date": "{{input.date}}" (docs.bland.ai/api-v1/post/tools), "email": "<user_email>"
+// (docs.synthflow.ai/docs/custom-actions-deepdive).
 func asMeant(arguments []byte, types map[string]string) []byte {
 	given := map[string]json.RawMessage{}
 	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
@@ -206,14 +207,14 @@ func asMeant(arguments []byte, types map[string]string) []byte {
 	for name, value := range given {
 		text, isText := textOf(value), value[0] == '"'
 		switch kind := types[name]; {
-		case strings.EqualFold(text, "null") || strings.EqualFold(text, "undefined"):
+		case text != "" && saysNothing(text):
 			delete(given, name)
 		case kind == "integer" && isText && isInteger(text):
 			given[name] = json.RawMessage(text)
 		case kind == "string" && !isText && isInteger(text) && len(text) <= exactDigits:
 			given[name] = asJSON(text)
-		case kind == "array" && isText && strings.HasPrefix(text, "[") && json.Valid([]byte(text)):
-			given[name] = json.RawMessage(text)
+		case kind == "array" && strings.HasPrefix(text, "[") && json.Valid([]byte(text)):
+			given[name] = withoutNothing(text)
 		case kind == "array" && isText && text != "":
 			given[name] = asJSON([]string{text})
 		default:
@@ -225,6 +226,18 @@ func asMeant(arguments []byte, types map[string]string) []byte {
 		return arguments
 	}
 	return asJSON(given)
+}
+
+// saysNothing reports whether a text stands where there is nothing to say.
+func saysNothing(text string) bool {
+	return text == "" || strings.EqualFold(text, "null") || strings.EqualFold(text, "undefined")
+}
+
+// withoutNothing returns a list without the entries that say nothing.
+func withoutNothing(list string) json.RawMessage {
+	var entries []json.RawMessage
+	_ = json.Unmarshal([]byte(list), &entries) // it is the JSON of a list
+	return asJSON(slices.DeleteFunc(entries, func(entry json.RawMessage) bool { return saysNothing(textOf(entry)) }))
 }
 
 // exactDigits is how many digits of a number are sure to be as they were written: platforms read JSON as JavaScript
