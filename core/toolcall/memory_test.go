@@ -666,6 +666,7 @@ func TestAPlaceholderIsNoCall(t *testing.T) {
 	for id, isCall := range map[string]bool{
 		"CALL_ID": false, "{{call_control_id}}": false, "{{ call.id }}": false, "{call_id}": false, "null": false,
 		"undefined": false, "None": false, " unknown ": false, "{3F2504E0-4F89}": true, "call_8f3a": true,
+		"<call_id>": false, "<3F2504E0@example.com>": true,
 	} {
 		call := Call{CallID: id, TenantID: "acme"}
 		w.say(t, r, call, "find_meetings", `{}`, `{"meetings":[{"meeting_reference":"mt_1"}]}`)

@@ -16,6 +16,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,17 +162,21 @@ func (r Runner) operate(ctx context.Context, c Call, remembered memory, raw, bod
 	return result
 }
 
-// realID returns an id, or "" for what stands in its place in a definition, such as CALL_ID or {{call.id}}, or what
-// some platforms send where they have none. By it, all telephone calls would be one, so that whoever calls would change
-// what another caller was told of, and all calls of a tool repeats of the first.
+// realID returns an id, or "" for what stands in its place in a definition, such as CALL_ID, {{call.id}} or <call_id>
+// (docs.synthflow.ai/create-a-custom-action), or what some platforms send where they have none. By it, all telephone
+// calls would be one, so that whoever calls would change what another caller was told of, and all calls of a tool
+// repeats of the first.
 func realID(id string) string {
 	plain := strings.ToLower(strings.TrimSpace(id))
 	if slices.Contains([]string{"call_id", "null", "undefined", "none", "unknown"}, plain) ||
-		strings.HasPrefix(plain, "{") && strings.HasSuffix(plain, "}") && !strings.ContainsAny(plain, "0123456789") {
+		placeholder.MatchString(plain) {
 		return ""
 	}
 	return id
 }
+
+// placeholder matches a name in braces or angle brackets. What has a digit may be an id.
+var placeholder = regexp.MustCompile(`^(\{[^0-9]*\}|<[^0-9]*>)$`)
 
 // languageOf returns the language in which whoever sent a request is spoken to.
 func languageOf(of http.Header) string { return language.Match(of.Get("Accept-Language")) }
