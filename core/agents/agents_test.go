@@ -708,6 +708,15 @@ func TestCallStarted(t *testing.T) {
 		}
 	}
 
+	noNumber := strings.Replace(unknown, "+12025550101", "", 1)
+	for _, withheld := range []string{"anonymous", "+266696687", "sip:anonymous@anonymous.invalid"} {
+		body := strings.Replace(requests["elevenlabs"].body, "+12025550101", withheld, 1)
+		want := strings.Replace(requests["elevenlabs"].want, variables, noNumber, 1)
+		if status, body := w.post(requests["elevenlabs"].path, body); status != 200 || body != want {
+			t.Errorf("%s: %d %s", withheld, status, body)
+		}
+	}
+
 	status, body := w.post("/alpha/agents/vapi", requests["vapi"].body)
 	if status != 400 || !strings.Contains(body, "assistant_id") && !strings.Contains(body, "INVALID_REQUEST") {
 		t.Errorf("without an assistant: %d %s", status, body)

@@ -11,6 +11,7 @@ import (
 
 	"frontdesk/core/fault"
 	"frontdesk/core/parallel"
+	"frontdesk/core/phonenumber"
 	"frontdesk/core/toolcall"
 )
 
@@ -117,6 +118,9 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 	number, err := p.number(r)
 	if err != nil {
 		return nil, err
+	}
+	if phonenumber.Withheld(number) { // an agent would read +266696687 to the caller, and note it as where to call back
+		number = ""
 	}
 	variables := map[string]string{
 		"caller_number": number, "caller_known": "false", "caller_name": "", "caller_account": "", "open_tickets": "",
