@@ -195,6 +195,15 @@ func TestTheIDOfTheTelephoneCallIsSentOverMCP(t *testing.T) {
 	}
 }
 
+// A list that is sent takes the place of the agent's tools: without hangup, it cannot end a call anymore.
+func TestAListThatReplacesToolsSaysSo(t *testing.T) {
+	for id, kept := range map[string]string{"retell": "end_call", "telnyx": "hangup"} {
+		if steps := strings.Join(made(t, id, samples()).Where, " "); !strings.Contains(steps, "such as "+kept) {
+			t.Errorf("%s does not say that %s would be gone: %s", id, kept, steps)
+		}
+	}
+}
+
 // Whoever comes to a room by its name later, without a telephone, is another caller: the ticket of one is not that of
 // the other.
 func TestALiveKitRoomThatIsOpenedAgainIsAnotherCall(t *testing.T) {

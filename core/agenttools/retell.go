@@ -33,8 +33,9 @@ func retell() Platform {
 		},
 		where: []string{
 			"Put the API key in the place of " + keyHere + ".",
-			"Send the list as general_tools to PATCH https://api.retellai.com/update-retell-llm/YOUR_LLM_ID. In " +
-				"the dashboard, add each as a custom function instead.",
+			"Send the list as general_tools to PATCH https://api.retellai.com/update-retell-llm/YOUR_LLM_ID, with " +
+				"the tools that the agent keeps, such as end_call: the list takes the place of those that it has. " +
+				"In the dashboard, add each as a custom function instead.",
 			"Add the lines below to the general prompt.",
 		},
 		write: func(e endpoint) (any, string) {

@@ -1,8 +1,9 @@
 package agenttools
 
 // Sources: InferenceEmbeddingWebhookToolParams of telnyx 7.24.0 (timeout_ms counts beside type only,
-// integration secrets in header values), and developers.telnyx.com/docs/inference/ai-assistants/
-// dynamic-variables (telnyx_end_user_target, call_control_id, the time in a zone).
+// integration secrets in header values), its InferenceEmbedding ("On update, a sent `tools` array fully replaces the
+// inline tools"), and developers.telnyx.com/docs/inference/ai-assistants/dynamic-variables (telnyx_end_user_target,
+// call_control_id, the time in a zone).
 
 type telnyxTool struct {
 	Type      string        `json:"type"`
@@ -43,7 +44,8 @@ func telnyx() Platform {
 		},
 		where: []string{
 			"Keep the API key as an integration secret with the identifier " + label + ".",
-			"Send the list as tools to POST https://api.telnyx.com/v2/ai/assistants/YOUR_ASSISTANT_ID.",
+			"Send the list as tools to POST https://api.telnyx.com/v2/ai/assistants/YOUR_ASSISTANT_ID, with the " +
+				"tools that the assistant keeps, such as hangup: the list takes the place of those that it has.",
 			"Add the lines below to the assistant's instructions.",
 		},
 		write: func(e endpoint) (any, string) {
