@@ -204,6 +204,18 @@ func TestAListThatReplacesToolsSaysSo(t *testing.T) {
 	}
 }
 
+// What an agent says while a tool runs is a text of the definitions, which no model translates.
+func TestSentencesInDefinitionsAreToBeTranslated(t *testing.T) {
+	for _, id := range agenttools.IDs() {
+		m := made(t, id, samples())
+		speaks := strings.Contains(m.Definitions, "One moment")
+		told := strings.Contains(strings.Join(m.Where, " "), "does not speak English, translate")
+		if told != speaks {
+			t.Errorf("%s: definitions with sentences %v, steps that say so %v", id, speaks, told)
+		}
+	}
+}
+
 // Whoever comes to a room by its name later, without a telephone, is another caller: the ticket of one is not that of
 // the other.
 func TestALiveKitRoomThatIsOpenedAgainIsAnotherCall(t *testing.T) {

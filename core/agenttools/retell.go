@@ -36,6 +36,8 @@ func retell() Platform {
 			"Send the list as general_tools to PATCH https://api.retellai.com/update-retell-llm/YOUR_LLM_ID, with " +
 				"the tools that the agent keeps, such as end_call: the list takes the place of those that it has. " +
 				"In the dashboard, add each as a custom function instead.",
+			"If the agent does not speak English, translate execution_message_description of each tool, and add " +
+				"Accept-Language to its headers with the language, such as es.",
 			"Add the lines below to the general prompt.",
 		},
 		write: func(e endpoint) (any, string) {

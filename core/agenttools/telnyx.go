@@ -46,6 +46,8 @@ func telnyx() Platform {
 			"Keep the API key as an integration secret with the identifier " + label + ".",
 			"Send the list as tools to POST https://api.telnyx.com/v2/ai/assistants/YOUR_ASSISTANT_ID, with the " +
 				"tools that the assistant keeps, such as hangup: the list takes the place of those that it has.",
+			"If the assistant does not speak English, translate the messages of each tool, and add Accept-Language " +
+				"to its headers with the language, such as es.",
 			"Add the lines below to the assistant's instructions.",
 		},
 		write: func(e endpoint) (any, string) {

@@ -46,8 +46,9 @@ func vapi() Platform {
 			"Send each tool of the list to POST https://api.vapi.ai/tool.",
 			"Add the tools to the assistant, and the lines below to its system prompt.",
 			"Set the model's maxTokens to 300 at least: it cuts longer arguments of tools.",
-			"If the assistant does not speak English, give the server of each tool the header Accept-Language with " +
-				"its language, such as es. Some sentences are said as they are, unless the gateway does not speak it.",
+			"If the assistant does not speak English, translate the messages of each tool, and give its server the " +
+				"header Accept-Language with the language, such as es. Some sentences of the gateway are said as " +
+				"they are, unless it does not speak that language.",
 			"To greet callers by name, leave the number without an assistant, and set its server URL to " +
 				"/alpha/agents/vapi?assistant_id=YOUR_ASSISTANT_ID of the gateway, with the same credential.",
 		},
