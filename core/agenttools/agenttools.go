@@ -14,8 +14,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+
+	"frontdesk/core/hostname"
 )
 
 // Tool is an operation that language models may call, with a POST and a JSON object.
@@ -66,6 +69,7 @@ type Platform struct {
 	overMCP bool
 	asText  bool   // its model gets a result as one text, as at /mcp: a sentence, then JSON
 	signs   bool   // requests, with the signing secret of an agent
+	hosted  bool   // it calls the gateway from servers of its own
 	address string // of the gateway, for a platform that does not speak MCP
 	caller  string // its name for the number of whoever calls
 }
@@ -127,6 +131,11 @@ func For(platform string, s Setup) (Made, error) {
 	if s.Agent.Signed {
 		made.Where = p.signedWhere()
 		e.signed = p.signs
+	}
+	if base, err := url.Parse(e.base); p.hosted && err == nil && hostname.IsLoopback(base.Host) {
+		made.Where = slices.Insert(slices.Clone(made.Where), 0, p.Name+" cannot reach "+e.base+", which is an address "+
+			"of this machine alone. Set server.public_url to the https address of a proxy or a tunnel that leads to "+
+			"the gateway, and begin anew.")
 	}
 	for _, t := range s.Tools {
 		schema, err := parse(t.Schema)

@@ -195,6 +195,24 @@ func TestTheIDOfTheTelephoneCallIsSentOverMCP(t *testing.T) {
 	}
 }
 
+// Who tries the gateway on a desk has its own address there, which leads nowhere from the servers of a platform.
+func TestAPlatformElsewhereCannotReachThisMachine(t *testing.T) {
+	for id, elsewhere := range map[string]bool{
+		"vapi": true, "retell": true, "elevenlabs": true, "telnyx": true, "openai": true,
+		"openai-functions": false, "livekit": false, "pipecat": false, "json": false,
+	} {
+		for url, own := range map[string]bool{"http://127.0.0.1:8080": true, "https://desk.example.com": false} {
+			m, err := agenttools.For(id, agenttools.Setup{PublicURL: url, Tools: samples()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Contains(m.Where[0], "cannot reach "+url); told != (elsewhere && own) {
+				t.Errorf("%s at %s begins with: %s", id, url, m.Where[0])
+			}
+		}
+	}
+}
+
 // A list that is sent takes the place of the agent's tools: without hangup, it cannot end a call anymore.
 func TestAListThatReplacesToolsSaysSo(t *testing.T) {
 	for id, kept := range map[string]string{"retell": "end_call", "telnyx": "hangup"} {

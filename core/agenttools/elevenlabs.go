@@ -34,7 +34,7 @@ type elevenLabsAPI struct {
 func elevenLabs() Platform {
 	return Platform{
 		ID: "elevenlabs", Name: "ElevenLabs Agents", Language: "json",
-		caller: "system__caller_id", address: toolsAddress,
+		caller: "system__caller_id", address: toolsAddress, hosted: true,
 		now: func(string) string {
 			return "{{system__time}} in the time zone of this agent, which is {{system__time_utc}} in UTC"
 		},

@@ -33,7 +33,7 @@ type openAIFunction struct {
 
 func openAI() Platform {
 	return Platform{
-		ID: "openai", Name: "OpenAI Realtime", Language: "json", overMCP: true,
+		ID: "openai", Name: "OpenAI Realtime", Language: "json", overMCP: true, hosted: true,
 		where: []string{
 			"Put the API key in the place of " + keyHere + ", the number in the From header of the SIP call " +
 				"in the place of CALLER_NUMBER, and the id of the SIP call in the place of CALL_ID.",

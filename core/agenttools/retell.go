@@ -24,7 +24,7 @@ type retellTool struct {
 func retell() Platform {
 	return Platform{
 		ID: "retell", Name: "Retell AI", Language: "json", caller: "call.from_number", address: "/alpha/agents/retell",
-		signs: true,
+		signs: true, hosted: true,
 		now: func(zone string) string {
 			if zone == "" {
 				return "{{current_time}}, and the next days are {{current_calendar}}"

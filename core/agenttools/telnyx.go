@@ -35,7 +35,7 @@ type telnyxMessage struct {
 func telnyx() Platform {
 	return Platform{
 		ID: "telnyx", Name: "Telnyx AI Assistants", Language: "json",
-		caller: "{{telnyx_end_user_target}}", address: toolsAddress,
+		caller: "{{telnyx_end_user_target}}", address: toolsAddress, hosted: true,
 		now: func(zone string) string {
 			if zone == "" {
 				return "{{telnyx_current_time}}"

@@ -33,7 +33,7 @@ type vapiMessage struct {
 func vapi() Platform {
 	return Platform{
 		ID: "vapi", Name: "Vapi", Language: "json", header: "Authorization: Bearer",
-		caller: "message.customer.number", address: "/alpha/agents/vapi", asText: true,
+		caller: "message.customer.number", address: "/alpha/agents/vapi", asText: true, hosted: true,
 		now: func(zone string) string {
 			if zone == "" {
 				zone = "UTC"

@@ -117,8 +117,9 @@ func Walls() []Wall {
 		{Folder: "core/durable", Why: "Names of files that survive a power loss, and owners that survive a command of root's."},
 		{Folder: "core/speech", May: []string{"core/language"}, Why: "Words for dates and times."},
 		{
-			Folder: "core/agenttools", Tests: []string{"core/api", "core/page/browsertest"},
-			Why: "The operations as tools of voice platforms: texts, and nobody to ask.",
+			Folder: "core/agenttools", May: []string{"core/hostname"},
+			Tests: []string{"core/api", "core/page/browsertest"},
+			Why:   "The operations as tools of voice platforms: texts, and nobody to ask.",
 		},
 		{Folder: "core/slots", Why: "When a meeting can take place: rules, and nobody to ask."},
 		{
