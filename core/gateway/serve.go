@@ -182,14 +182,17 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 }
 
 // server returns a server that limits what a slow or hostile client can hold: headers must arrive within 5 s,
-// a whole request within 15 s. The API sets shorter limits for the bodies of its operations.
+// a whole request within 15 s. The API sets shorter limits for the bodies of its operations. A connection without a
+// request stays longer than any balancer keeps it, as "you must configure your backend software so that its HTTP
+// keepalive (TCP idle) timeout value is greater than 600 seconds" (Google Cloud, Application Load Balancers, "Timeouts
+// and retries"; Oracle's keep one for 300, "Connection Timeout Settings").
 func (g *Gateway) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      g.config.Resilience.Deadline + 10*time.Second,
-		IdleTimeout:       2 * time.Minute,
+		IdleTimeout:       11 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          log.New(serverLog{g.log}, "", 0),
 	}

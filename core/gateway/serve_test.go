@@ -65,6 +65,15 @@ func TestServeDrainsAndEnds(t *testing.T) {
 	}
 }
 
+// A balancer sends requests on a connection for as long as it keeps that one open. If the gateway closes it first, a
+// request may be on its way, and its caller gets a 502.
+func TestABalancerEndsIdleConnections(t *testing.T) {
+	const kept = 10 * time.Minute // by Google's, for good
+	if idle := (&Gateway{}).server(nil).IdleTimeout; idle <= kept {
+		t.Errorf("connections are closed after %s without a request, and balancers use them for %s", idle, kept)
+	}
+}
+
 // Profiles are served at the address for operations alone, and only if they were asked for. The command line,
 // which pprof can tell, is not served.
 func TestProfilesAreServedToTheOperator(t *testing.T) {
