@@ -190,9 +190,9 @@ func (a *api) docsOperation(op operation) docsOperation {
 	if op.response != nil {
 		v.Response = fieldsOf(op.response, "")
 	}
-	for _, e := range op.Examples {
+	for i, e := range op.Examples {
 		v.Examples = append(v.Examples, docsExample{
-			Summary: e.Summary, Curl: a.curl(op, e), Answer: indent(e.Response),
+			Summary: e.Summary, Curl: a.curl(op, e, "call-7f3c-"+strconv.Itoa(i+1)), Answer: indent(e.Response),
 		})
 	}
 	for _, reason := range op.reasons() {
@@ -241,12 +241,12 @@ func typeName(t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// curl returns an example as a curl command.
-func (a *api) curl(op operation, e example) string {
+// curl returns an example as a curl command, with an idempotency key if it changes something.
+func (a *api) curl(op operation, e example, key string) string {
 	path := strings.ReplaceAll(op.Path, "{id}", "4711")
 	lines := []string{"curl -X " + op.Method + " " + a.publicURL + path, `-H "X-Api-Key: $FRONTDESK_API_KEY"`}
 	if op.writes {
-		lines = append(lines, `-H "Idempotency-Key: call-7f3c-1"`)
+		lines = append(lines, `-H "`+headerIdempotency+`: `+key+`"`)
 	}
 	if op.takesBody() {
 		lines = append(lines, `-H "Content-Type: application/json"`, "-d "+shellQuote(indent(e.Request)))

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,6 +34,24 @@ func TestTheDocsShowEveryOperationFieldAndError(t *testing.T) {
 	}
 	if !strings.Contains(a.body, `id="deprecations"`) || !strings.Contains(a.body, "<code>nylas</code>") {
 		t.Error("the deprecated words are not told")
+	}
+}
+
+// Whoever pastes one example of an operation after the other makes two changes, and no repeat with another body.
+func TestEachExampleOfAChangeHasAKeyOfItsOwn(t *testing.T) {
+	page := startGateway(t).send("GET", "/docs", "", "X-Api-Key", "").body
+	want := map[string]int{}
+	for _, op := range operations(Services{}) {
+		for i := range op.Examples {
+			if op.writes {
+				want["Idempotency-Key: call-7f3c-"+strconv.Itoa(i+1)]++
+			}
+		}
+	}
+	for key, times := range want {
+		if got := strings.Count(page, key); got != times {
+			t.Errorf("%s stands there %d times, want %d", key, got, times)
+		}
 	}
 }
 
