@@ -187,14 +187,16 @@ func (s *seriesSet) join(objects []located) ([]located, error) {
 }
 
 // refusesFilter reports whether the error means that the server rejects a filter by property (RFC 4791
-// section 7.8, precondition supported-filter). The time ranges of such a server have to be trusted.
+// section 7.8, precondition supported-filter). The time ranges of such a server have to be trusted. An answer that
+// cannot be read, such as a proxy's page, rejects nothing.
 func refusesFilter(err error) bool {
 	if err == nil {
 		return false
 	}
-	switch fault.From(err).Code {
+	f := fault.From(err)
+	switch f.Code {
 	case fault.Invalid, fault.Forbidden, fault.Unsupported, fault.Conflict:
-		return true
+		return f.Reason != fault.ReasonProviderMisconfigured
 	}
 	return false
 }

@@ -134,8 +134,8 @@ var errUnsynced = errors.New("caldav: the answer does not tell all that changed"
 // which it may say without a reason (python-caldav/caldav#353), or than is read. A failure of the connection
 // does not count, because it would affect examine too.
 func cannotSync(answered answer, err error) bool {
-	return errors.Is(err, errUnsynced) || refusesFilter(err) || errors.Is(err, fault.NotFound) ||
-		errors.Is(err, fault.Exhausted) || answered.status == http.StatusInternalServerError
+	return errors.Is(err, errUnsynced) || refusesFilter(err) || errors.Is(err, fault.Unsupported) ||
+		errors.Is(err, fault.NotFound) || errors.Is(err, fault.Exhausted) || answered.status == http.StatusInternalServerError
 }
 
 // recurringFilters match the objects that have more events than the one at DTSTART. RFC 4791 has no "or", so

@@ -397,6 +397,52 @@ func TestAServerThatTakesNoPropertyFilterIsAskedOnce(t *testing.T) {
 	}
 }
 
+// An answer that cannot be read does not say that the server takes no filter by property. Whoever took it for that would
+// tell a part, and call the time of a series free for an hour.
+func TestAnAnswerThatCannotBeReadHidesNoSeries(t *testing.T) {
+	t.Parallel()
+	const data = `<d:multistatus xmlns:d="DAV:"><d:response><d:href>%sseries.ics</d:href>` +
+		`<d:propstat><d:prop/><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response></d:multistatus>`
+	for rule, answer := range map[string]func(w http.ResponseWriter, home string){
+		"the page of a proxy": func(w http.ResponseWriter, _ string) { _, _ = io.WriteString(w, "<html>") },
+		"cut off": func(w http.ResponseWriter, _ string) {
+			w.WriteHeader(http.StatusMultiStatus)
+			_, _ = io.WriteString(w, `<d:multistatus xmlns:d="DAV:"><d:response>`)
+		},
+		"without the data": func(w http.ResponseWriter, home string) {
+			w.WriteHeader(http.StatusMultiStatus)
+			_, _ = fmt.Fprintf(w, data, home)
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			a := newAccount(t, fake.Options{})
+			a.Behave(fake.Quirks{FirstInstanceOnly: true})
+			id := a.Put(a.home, "series.ics", kind("rule", "series", "Series"))
+			broken := true // until it was seen once
+			served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				if broken && bytes.Contains(body, []byte(`prop-filter name="RRULE"`)) {
+					broken = false
+					answer(w, a.home)
+					return
+				}
+				a.ServeHTTP(w, r)
+			}))
+			defer served.Close()
+			a.url = served.URL
+			driver := a.open(t, "", nil)
+			if page, err := driver.Events(t.Context(), week()); err == nil {
+				t.Errorf("told %v of the week", page.Events)
+			}
+			if got := listedTitles(t, driver); len(got) != 7 || !strings.HasPrefix(got[0], id) {
+				t.Errorf("told %q once the answer can be read", got)
+			}
+		})
+	}
+}
+
 // TestServersTellWhatChanged checks that cached series are right at real servers.
 func TestServersTellWhatChanged(t *testing.T) {
 	t.Parallel()
