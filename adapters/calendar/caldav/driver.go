@@ -198,7 +198,7 @@ func (o *object) pick(r resource) (instance, error) {
 		i = found
 	}
 	if isCancelled(i.event) {
-		return instance{}, noEvent()
+		return instance{}, noEvent().With(calendar.MetaGone, "true")
 	}
 	return i, nil
 }

@@ -337,6 +337,20 @@ func TestAnInstanceThatTheServerKeepsIsNotCalledCancelled(t *testing.T) {
 	want(t, err, fault.Unsupported, fault.ReasonProviderRefused)
 }
 
+// A listing tells an instance that its organizer cancelled. To cancel it as well changes nothing.
+func TestAnInstanceThatItsOrganizerCancelledIsGone(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	series := append(lunchTime, "RRULE:FREQ=DAILY;COUNT=3", "END:VEVENT", "BEGIN:VEVENT", "UID:lunch",
+		"DTSTAMP:20270101T000000Z", "RECURRENCE-ID:20270504T120000Z", "DTSTART:20270504T120000Z", "STATUS:CANCELLED")
+	id := a.Put(a.home, "lunch.ics", meeting("lunch", series...))
+	err := a.open(t, "", nil).Cancel(t.Context(), calendar.EventRef{ID: id + "#20270504T120000Z"})
+	want(t, err, fault.NotFound, fault.ReasonEventNotFound)
+	if fault.From(err).Metadata[calendar.MetaGone] == "" || a.Requests()["PUT"] != 0 {
+		t.Errorf("it is not told that the instance existed, or something was written: %v", err)
+	}
+}
+
 // Servers with sabre/dav fail on an object without instances (sabre-io/Baikal#817).
 func TestASeriesIsRemovedWithItsLastInstance(t *testing.T) {
 	t.Parallel()

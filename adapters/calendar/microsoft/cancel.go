@@ -51,7 +51,7 @@ func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Eve
 	_, err := ask[graph.Nothing](upstream.ExpectEmpty(ctx), d, about, request)
 	if refused, is := errors.AsType[*graph.Error](err); is && refused.Code == cannotDelete &&
 		d.isGone(ctx, calendarID, event) {
-		return noEvent()
+		return noEvent().With(calendar.MetaGone, "true")
 	}
 	return err
 }

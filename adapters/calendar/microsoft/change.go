@@ -46,10 +46,11 @@ func (d *driver) read(
 	if err != nil {
 		return nil, err
 	}
-	// An object without an id is no event: "delta" instead of an id names a function. An event that its own
-	// organizer cancelled is among the deleted items, where an immutable id still finds it.
-	if text(event.ID) == "" || is(event.IsCancelled) && is(event.IsOrganizer) {
+	switch {
+	case text(event.ID) == "": // no event: "delta" instead of an id names a function
 		return nil, noEvent()
+	case is(event.IsCancelled) && is(event.IsOrganizer): // among the deleted items; its immutable id finds it
+		return nil, noEvent().With(calendar.MetaGone, "true")
 	}
 	return event, nil
 }

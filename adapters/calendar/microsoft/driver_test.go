@@ -513,7 +513,26 @@ func TestWhatMayNotBeDeletedIsNotTakenForDeleted(t *testing.T) {
 	wantFault(t, "cancelling what stays", err, fault.Forbidden, fault.ReasonPermissionDenied)
 	a.FailWith("calendarView", http.StatusOK, `{"value":[]}`)
 	err = d.Cancel(t.Context(), refOf(event))
-	wantFault(t, "cancelling what is deleted", err, fault.NotFound, fault.ReasonEventNotFound)
+	gone := wantFault(t, "cancelling what is deleted", err, fault.NotFound, fault.ReasonEventNotFound)
+	if gone.Metadata[calendar.MetaGone] == "" {
+		t.Error("cancelling what is deleted: it is not told that the event existed")
+	}
+}
+
+// An immutable id finds the event among the deleted items.
+func TestWhatItsOrganizerCancelledInOutlookIsGone(t *testing.T) {
+	t.Parallel()
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	event := book(t, d, booking(a))
+	if err := a.Withdraw(event.ID); err != nil {
+		t.Fatal(err)
+	}
+	err := d.Cancel(t.Context(), refOf(event))
+	gone := wantFault(t, "Cancel", err, fault.NotFound, fault.ReasonEventNotFound)
+	if gone.Metadata[calendar.MetaGone] == "" {
+		t.Error("it is not told that the event existed")
+	}
 }
 
 func TestABookingIsFoundAgainOrSaidToBeGone(t *testing.T) {
