@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -225,6 +226,16 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 		"CANNOT_EXECUTE_FLOW_TRIGGER":
 		return invalid(plain, e, setting, "is refused by the Salesforce organisation's own automation.",
 			"The Salesforce organisation's own automation refuses the ticket.")
+	case "JSON_PARSER_ERROR":
+		// A text is no value of its field's type, such as a date, and Salesforce names no field
+		// (github.com/qoretechnologies/qore/issues/3908). A call gives none of such a type.
+		if len(setting) > 0 {
+			return plain.RestateAs(adapter.UnfitField(name, strings.Join(slices.Sorted(maps.Keys(setting)), " or ")))
+		}
+	}
+	// Other codes say in further ways what is wrong with a value ("Error", on the page named above).
+	if plain.Code == fault.Invalid && len(e.Fields) > 0 {
+		return invalid(plain, e, setting, "is not accepted by Salesforce.", "Salesforce does not accept the ticket.")
 	}
 	return plain
 }

@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
 
 func TestWhatSalesforcesErrorsMean(t *testing.T) {
 	given := crm.NewTicket{OwnerID: "005dM0000000001QAA", ContactID: "003dM0000000001QAA"}
+	setting := adapter.TicketFields{"SuppliedEmail": "calls at acme"}
 	for _, c := range []struct {
 		name   string
 		fields []string
@@ -75,6 +77,11 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 			[]string{"subject"}},
 		{"CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", nil, fault.Invalid, fault.ReasonProviderRefused, nil},
 		{"SOMETHING_NEW", nil, fault.Invalid, fault.ReasonProviderRefused, nil},
+		{"OP_WITH_INVALID_USER_TYPE_EXCEPTION", []string{"OwnerId"}, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"owner_id"}},
+		{"INVALID_EMAIL_ADDRESS", []string{"SuppliedEmail"}, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
+		{"NUMBER_OUTSIDE_VALID_RANGE", []string{"Floor__c"}, fault.Invalid, fault.ReasonProviderRefused, nil}, // a trigger's
+		{"JSON_PARSER_ERROR", nil, fault.Unsupported, fault.ReasonProviderMisconfigured, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			body, err := json.Marshal([]any{map[string]any{"errorCode": c.name, "message": "words of theirs",
@@ -82,7 +89,7 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := partRefusal(http.StatusBadRequest, body, firstError(body), given, nil)
+			f := partRefusal(http.StatusBadRequest, body, firstError(body), given, setting)
 			if f.Code != c.code || f.Reason != c.reason {
 				t.Errorf("means %s %s, want %s %s", f.Code, f.Reason, c.code, c.reason)
 			}
