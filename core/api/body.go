@@ -46,19 +46,19 @@ func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error)
 // ReadBody reads the body of a request that [Protocol.Serve] got, up to limit bytes. It fails as operations do if
 // the body is larger, is broken or does not arrive within the time for bodies, or if there is no room for it.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, error) {
-	room, _ := r.Context().Value(roomKey{}).(*room)
+	request, _ := r.Context().Value(protocolKey{}).(protocolRequest)
 	expected := limit
 	if r.ContentLength >= 0 {
 		expected = int(min(r.ContentLength, int64(limit)))
 	}
-	if !room.fits(expected) {
+	if !request.room.fits(expected) {
 		return nil, errNoRoom
 	}
 	body, err := readUpTo(r.Context(), r, limit)
 	if err != nil {
 		return nil, err
 	}
-	room.fits(len(body)) // which is no larger
+	request.room.fits(len(body)) // which is no larger
 
 	return body, readUntil(w, r, time.Time{}) // as in (*api).body
 }

@@ -86,12 +86,18 @@ func (a *api) mountProtocol(e *gin.Engine, p Protocol) {
 			return
 		}
 		defer taken.leave()
-		c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), roomKey{}, taken))
+		count := func() error {
+			err := a.rates.admit(c.Request.Context(), caller, a.now(), c.Writer.Header())
+			x.refused = err != nil
+			return err
+		}
+		c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), protocolKey{},
+			protocolRequest{taken, count}))
 		if err := readFromNow(c.Request.Context(), c.Writer, c.Request); err != nil { // as in body
 			a.fail(c, err)
 			return
 		}
-		err = p.Serve(c.Writer, c.Request.WithContext(a.withQuota(c.Request.Context(), c, x, caller)), caller)
+		err = p.Serve(c.Writer, c.Request, caller)
 		x.refused = x.refused || errors.Is(err, errNoRoom)
 		if errors.Is(err, fault.Unauthenticated) && !c.Writer.Written() {
 			a.unauthenticated(c, err)
@@ -101,32 +107,26 @@ func (a *api) mountProtocol(e *gin.Engine, p Protocol) {
 	})
 }
 
-type quotaKey struct{}
+type protocolKey struct{}
 
-// withQuota returns a context under which CountRequest counts the request on the caller's quotas.
-func (a *api) withQuota(ctx context.Context, c *gin.Context, x *exchange, caller apikey.Caller) context.Context {
-	return context.WithValue(ctx, quotaKey{}, func() error {
-		err := a.rates.admit(ctx, caller, a.now(), c.Writer.Header())
-		x.refused = err != nil
-		return err
-	})
+// protocolRequest is what CountRequest and ReadBody use of a request of a protocol, whose context has it.
+type protocolRequest struct {
+	room  *room
+	count func() error
 }
 
 // CountRequest takes the request of a protocol off its caller's quotas, or returns the refusal. What calls an operation
 // needs no CountRequest, since the operation counts.
 func CountRequest(ctx context.Context) error {
-	count, is := ctx.Value(quotaKey{}).(func() error)
-	if !is {
-		return nil
+	if request, is := ctx.Value(protocolKey{}).(protocolRequest); is {
+		return request.count()
 	}
-	return count()
+	return nil
 }
 
 // errNoRoom is the error of requests that would take more room for their bodies than is left for whom they come from.
 var errNoRoom = fault.New(fault.Unavailable, fault.ReasonOverloaded,
 	"Too many requests of this kind are running at the same time.")
-
-type roomKey struct{}
 
 // room is what a request of a protocol has of the room for bodies. A large body takes as much as several of
 // operations.

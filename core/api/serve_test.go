@@ -554,7 +554,7 @@ func TestTheLogTellsWhoseFormerKeyIsSent(t *testing.T) {
 		answer := func(err error) (string, string) {
 			g := startGateway(t, func(o *Options) {
 				o.Keys = fakeKeys{err: err}
-				o.Speaks = []Protocol{{Path: "/speaks", Operation: "speaks"}}
+				o.Protocols = []Protocol{{Path: "/speaks", Operation: "speaks"}}
 			})
 			got := g.post(path, "", "X-Request-Id", "call-7")
 			return fmt.Sprintln(got.status, got.header["Www-Authenticate"], string(got.body)), g.log.String()

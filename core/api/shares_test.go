@@ -160,7 +160,7 @@ func TestALargeBodyTakesTheRoomOfSeveral(t *testing.T) {
 	const most = 1 << 20
 	inside, end := make(chan struct{}), make(chan struct{})
 	g := startGateway(t, func(o *Options) {
-		o.Speaks = []Protocol{{Path: "/alpha/agents/x", Operation: "x",
+		o.Protocols = []Protocol{{Path: "/alpha/agents/x", Operation: "x",
 			Serve: func(w http.ResponseWriter, r *http.Request, _ apikey.Caller) error {
 				if _, err := ReadBody(w, r, most); err != nil {
 					return err
