@@ -104,8 +104,9 @@ func tooLarge(r *http.Request, limit int) error {
 	return f
 }
 
-// checkMediaType accepts JSON in UTF-8 (RFC 8259 section 8.1). It also accepts a missing Content-Type, and
-// any Content-Type of an empty body, since clients that post nothing still announce a form.
+// checkMediaType accepts JSON in UTF-8 (RFC 8259 section 8.1), which some clients call utf8 (WHATWG Encoding Standard,
+// "Names and labels"). It also accepts a missing Content-Type, and any Content-Type of an empty body, since clients
+// that post nothing still announce a form.
 func checkMediaType(r *http.Request) error {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return fault.New(fault.Invalid, reasonMediaType, "The body must be sent without a Content-Encoding.")
@@ -115,8 +116,8 @@ func checkMediaType(r *http.Request) error {
 		return nil
 	}
 	mediaType, parameters, err := mime.ParseMediaType(given)
-	charset := parameters["charset"]
-	if err != nil || mediaType != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+	charset := strings.ToLower(parameters["charset"])
+	if err != nil || mediaType != "application/json" || charset != "" && charset != "utf-8" && charset != "utf8" {
 		return fault.New(fault.Invalid, reasonMediaType, "The body must be application/json in UTF-8.")
 	}
 	return nil

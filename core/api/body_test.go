@@ -150,6 +150,7 @@ func TestTheMediaTypeIsJSONInUTF8(t *testing.T) {
 		{"application/json", "", true},
 		{"application/json; charset=utf-8", "", true},
 		{`Application/JSON;charset="UTF-8"`, "identity", true},
+		{"application/json; charset=utf8", "", true},
 		{"application/json; charset=iso-8859-1", "", false},
 		{"application/merge-patch+json", "", false},
 		{"text/plain", "", false},
