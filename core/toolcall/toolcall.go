@@ -212,7 +212,7 @@ func asMeant(arguments []byte, types map[string]string) []byte {
 	for name, value := range given {
 		text, isText := textOf(value), value[0] == '"'
 		switch kind := types[name]; {
-		case text != "" && saysNothing(text):
+		case isText && saysNothing(text) && len(value) > len(`""`):
 			delete(given, name)
 		case kind == "integer" && isText && isInteger(text):
 			given[name] = json.RawMessage(text)
