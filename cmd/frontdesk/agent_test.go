@@ -156,6 +156,9 @@ func TestTheDoctorCallsAsAPlatform(t *testing.T) {
 		if !strings.Contains(said, "answers what the platform signs") || strings.Contains(said, "the_secret") {
 			t.Errorf("%s: %s", platform, said)
 		}
+		if told := strings.Contains(said, "but only to this machine"); told != (platform != "tools") {
+			t.Errorf("%s: told that a platform elsewhere cannot call loopback: %v: %s", platform, told, said)
+		}
 		if platform == "tools" && !strings.Contains(said, "asks for an API key") {
 			t.Errorf("an agent without a secret: %s", said)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -71,6 +72,11 @@ func (g *Gateway) examineAgent(
 	for _, t := range took {
 		times = append(times, t.Round(time.Millisecond).String())
 	}
-	return fine(subject, fmt.Sprintf("%s answers what the platform signs (in %s), and refuses what it does not",
-		probe.Address, strings.Join(times, " and ")))
+	says := fmt.Sprintf("%s answers what the platform signs (in %s), and refuses what it does not",
+		probe.Address, strings.Join(times, " and "))
+	if at, err := url.Parse(probe.Address); a.Platform != "tools" && err == nil && isLoopbackHost(at.Hostname()) {
+		return warns(subject, says+", but only to this machine", "Set server.public_url to the https address of a "+
+			"proxy or a tunnel that leads to the gateway. The platform calls from servers of its own.")
+	}
+	return fine(subject, says)
 }
