@@ -122,7 +122,7 @@ func (g *Gateway) examineRows(ctx context.Context) []Finding {
 		records, err = g.store.Reseal(ctx, store.Rows{})
 	}
 	if err != nil {
-		return []Finding{fails(subject, fault.From(err).Detail, checkStore)}
+		return []Finding{fails(subject, detailOf(err), checkStore)}
 	}
 	var findings []Finding
 	if bad := records.Plain + records.Unreadable; bad > 0 {

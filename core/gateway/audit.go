@@ -144,7 +144,7 @@ func (g *Gateway) examineAudit(ctx context.Context) Finding {
 	report, err := g.audit.Verify(ctx, audit.VerifyOptions{Known: known, Last: doctorRows})
 	switch {
 	case err != nil:
-		return fails(subject, fault.From(err).Detail, checkStore)
+		return fails(subject, detailOf(err), checkStore)
 	case !report.Sound:
 		return fails(subject, report.Problem.String(),
 			"Somebody changed the audit in the database, or replaced the database: by an older one, or by a copy of the "+

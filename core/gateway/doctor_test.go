@@ -351,6 +351,12 @@ var inside = []planted{
 		"1 calls were cut off", "frontdesk serve"},
 	{"an outcome is unknown", func(p *patient) { p.intent(store.IntentUnknown) }, CheckCalls, LevelWarning,
 		"1 calls is unknown", "frontdesk request list"},
+	{"the calls cannot be read", func(p *patient) { p.do("ALTER TABLE intents RENAME TO elsewhere") }, CheckCalls,
+		LevelError, "Cause: SQL logic error: no such table: intents", "the database's own log"},
+	{"the webhooks cannot be read", func(p *patient) { p.do("ALTER TABLE webhooks RENAME TO elsewhere") },
+		CheckWebhooks, LevelError, "Cause: SQL logic error: no such table: webhooks", "the database's own log"},
+	{"the API keys cannot be read", func(p *patient) { p.do("ALTER TABLE api_keys RENAME COLUMN label TO elsewhere") },
+		CheckTenant, LevelError, "Cause: SQL logic error: no such column", "the database's own log"},
 	{"a webhook's receiver is gone", func(p *patient) {
 		tenanttest.Must(p.t, p.g.store.DisableWebhook(p.t.Context(), p.webhook(), time.Now()))
 	}, CheckWebhooks, LevelWarning, "410", "frontdesk webhook remove"},

@@ -10,7 +10,6 @@ import (
 
 	"frontdesk/core/agents"
 	"frontdesk/core/apikey"
-	"frontdesk/core/fault"
 )
 
 // ExamineAgents calls the public address of each voice agent at a platform, or of those of one tenant, as the
@@ -48,7 +47,7 @@ func (g *Gateway) examineAgent(
 	subject := "agent " + tenantName + "/" + a.Label
 	agent, err := g.callers.Agent(ctx, a.ID)
 	if err != nil {
-		return fails(subject, fault.From(err).Detail, "Remove the agent, and add it again.")
+		return fails(subject, detailOf(err), "Remove the agent, and add it again.")
 	}
 	probe := agents.Probe{
 		Client: client, Platform: a.Platform, Now: g.now, Signing: agent.Signing,

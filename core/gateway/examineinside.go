@@ -11,7 +11,6 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/connection"
-	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
 
@@ -88,7 +87,7 @@ func (g *Gateway) examineCalls(ctx context.Context) []Finding {
 	never := now.Add(365 * 24 * time.Hour)
 	rows, err := g.store.UnsettledIntents(ctx, now.Add(-calmAfter), never, mostCalls)
 	if err != nil {
-		return []Finding{fails(subject, fault.From(err).Detail, checkStore)}
+		return []Finding{fails(subject, detailOf(err), checkStore)}
 	}
 	cutOff, unknown := 0, 0
 	for _, i := range rows {
@@ -122,7 +121,7 @@ func (g *Gateway) examineWebhooks(ctx context.Context) []Finding {
 	all, err := g.webhooks.List(ctx)
 	oldest, failed := g.store.OldestWaiting(ctx)
 	if err = errors.Join(err, failed); err != nil {
-		return []Finding{fails(subject, fault.From(err).Detail, checkStore)}
+		return []Finding{fails(subject, detailOf(err), checkStore)}
 	}
 	var findings []Finding
 	for _, w := range all {
@@ -165,7 +164,7 @@ func (g *Gateway) examineTenant(
 	keys, err := g.keys.List(ctx, name)
 	agents, failed := g.keys.ListAgents(ctx, name)
 	if err = errors.Join(err, failed); err != nil {
-		return append(findings, fails(subject, fault.From(err).Detail, checkStore))
+		return append(findings, fails(subject, detailOf(err), checkStore))
 	}
 	now, valid := g.now(), 0
 	for _, k := range keys {
@@ -196,7 +195,7 @@ func (g *Gateway) examineConnection(ctx context.Context, tenantName string, c co
 	subject := "connection " + tenantName + "/" + c.Name
 	v, err := g.connections.Verify(ctx, tenantName, c.Name)
 	if err != nil {
-		return fails(subject, fault.From(err).Detail,
+		return fails(subject, detailOf(err),
 			"Check the connection's settings, and whether this machine can reach the provider.")
 	}
 	if !v.OK {

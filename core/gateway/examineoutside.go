@@ -187,7 +187,7 @@ func (g *Gateway) examineSignIn(ctx context.Context) []Finding {
 	defer cancel()
 	const subject = "settings_page.oidc"
 	if _, _, err := g.openID.Begin(ctx, func() error { return nil }); err != nil {
-		return []Finding{fails(subject, fault.From(err).Detail,
+		return []Finding{fails(subject, detailOf(err),
 			"Correct settings_page.oidc.issuer, or let this machine reach it. Until then, sign in with: frontdesk admin "+
 				"link")}
 	}

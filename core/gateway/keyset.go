@@ -235,7 +235,7 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 	var findings []Finding
 	switch {
 	case err != nil:
-		findings = append(findings, fails(subject, fault.From(err).Detail,
+		findings = append(findings, fails(subject, detailOf(err),
 			"Restore the key set that the credentials were sealed with."))
 	case len(missing) > 0:
 		findings = append(findings, fails(subject,

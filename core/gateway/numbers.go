@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"frontdesk/core/connection"
-	"frontdesk/core/fault"
 	"frontdesk/core/service"
 )
 
@@ -26,7 +25,7 @@ func (g *Gateway) examineNumbers(
 		found, err = g.services.Numbers.Reconcile(ctx, caller, how)
 	}
 	if err != nil {
-		return []Finding{fails(subject, fault.From(err).Detail, "Check the connection.")}
+		return []Finding{fails(subject, detailOf(err), "Check the connection.")}
 	}
 	if len(found) == 0 {
 		return []Finding{fine(subject, "as the provider has them")}
