@@ -55,17 +55,17 @@ type SlotPreview struct {
 // PreviewSlots answers as FindSlots does, and stores nothing: no slot_id of the answer can be booked.
 func (s *Calendar) PreviewSlots(ctx context.Context, c apikey.Caller, in FindSlots) (SlotPreview, error) {
 	found, err := s.findSlots(ctx, c, in)
-	for i := range found.all {
-		each := &found.all[i]
+	all := slots.Find(found.question) // without a window, if it failed: none
+	for i := range all {
+		each := &all[i]
 		each.Start, each.End = each.Start.In(found.question.Zone), each.End.In(found.question.Zone)
 	}
-	return SlotPreview{found.answer, found.all, found.question.Duration, found.question.Interval}, err
+	return SlotPreview{found.answer, all, found.question.Duration, found.question.Interval}, err
 }
 
 // slotsFound is the result of a search for slots.
 type slotsFound struct {
 	question slots.Question
-	all      []slots.Slot
 	offers   []store.SlotOffered // of those in the answer
 	answer   record.SlotsAnswer
 }
@@ -120,15 +120,14 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	}
 	withHours(&q)
 	withLength(&q, &in)
-	all := slots.Find(q)
-	chosen := slots.Choose(all, slots.Choice{
+	few := slots.Choice{
 		Zone: q.Zone, Limit: orDefault(in.Limit, defaultSlotLimit), PerDay: orDefault(in.PerDay, defaultPerDay),
-	})
+	}
 	if in.CalendarIDs, err = client.nameCalendars(ctx, in.CalendarIDs); err != nil {
 		return slotsFound{}, err
 	}
-	offers := client.offers(chosen, q, in)
-	return slotsFound{q, all, offers, slotsAnswer(ctx, q, offers)}, nil
+	offers := client.offers(slots.Pick(q, few), q, in)
+	return slotsFound{q, offers, slotsAnswer(ctx, q, offers)}, nil
 }
 
 // slotsAnswer returns the answer that offers slots.

@@ -28,6 +28,22 @@ type Choice struct {
 	PerDay int            // how many of them on one day; 0: no limit
 }
 
+// Pick returns what [Choose] would of all slots. It keeps no more of them than that could take, which are the earliest of
+// each part of a day: of all minutes of two months, there are 86,400.
+func Pick(q Question, c Choice) []Slot {
+	zone := cmp.Or(c.Zone, time.UTC)
+	var day Date
+	part, kept := 0, 0
+	return Choose(find(q, func(start time.Time) bool {
+		local := start.In(zone)
+		if d, p := dateOf(local), partOf(local); d != day || p != part {
+			day, part, kept = d, p, 0
+		}
+		kept++
+		return kept <= c.Limit
+	}), c)
+}
+
 // Choose returns a few of the slots, spread over days and parts of the day, by their start. The slots must be
 // sorted. Each pick is on a day with the fewest picks so far, then in the part of the day with the fewest,
 // and among those the earliest. So the first slot of all is always chosen.

@@ -5,7 +5,7 @@
 //		From: monday, To: friday, Now: now, Duration: 30 * time.Minute, Interval: 15 * time.Minute,
 //		Hours: slots.WorkingWeek(), Calendars: []slots.Calendar{{Busy: busy}},
 //	})
-//	few := slots.Choose(all, slots.Choice{Zone: berlin, Limit: 4, PerDay: 2})
+//	few := slots.Choose(all, slots.Choice{Zone: berlin, Limit: 4, PerDay: 2}) // or at once, by slots.Pick
 //
 // All stretches of time are half-open: a meeting may begin when another ends. Openings that touch or overlap
 // are one opening. Candidates are in steps of wall-clock time from its beginning, so that an office that
@@ -63,7 +63,10 @@ type Slot struct {
 }
 
 // Find returns all slots by their start.
-func Find(q Question) []Slot {
+func Find(q Question) []Slot { return find(q, func(time.Time) bool { return true }) }
+
+// find returns the slots that are wanted, which is asked of each in the order of time.
+func find(q Question, wanted func(start time.Time) bool) []Slot {
 	from, to := q.From, q.To
 	if earliest := q.Now.Add(q.MinimumNotice); earliest.After(from) {
 		from = earliest
@@ -83,7 +86,7 @@ func Find(q Question) []Slot {
 	s := search{
 		from: ceilSeconds(from), to: to.Unix(), lastStart: lastStart, duration: seconds(q.Duration),
 		interval: seconds(q.Interval), before: seconds(q.Before), after: seconds(q.After),
-		any: q.Availability == Any,
+		any: q.Availability == Any, wanted: wanted,
 	}
 	for _, c := range q.Calendars {
 		s.busy = append(s.busy, timeline{spans: merge(c.Busy), unknown: c.Unknown})
@@ -110,6 +113,7 @@ type search struct {
 	duration, interval  int64
 	before, after       int64
 	any                 bool
+	wanted              func(start time.Time) bool
 	busy                []timeline
 	free, lastFree      []int // the calendars that are free; consecutive slots share a slice
 	found               []Slot
@@ -153,10 +157,14 @@ func (s *search) offer(start int64) {
 	if len(s.busy) > 0 && len(s.free) == 0 {
 		return
 	}
+	at := time.Unix(start, 0).UTC()
+	if !s.wanted(at) {
+		return
+	}
 	if !slices.Equal(s.free, s.lastFree) {
 		s.lastFree = slices.Clone(s.free)
 	}
-	s.found = append(s.found, Slot{time.Unix(start, 0).UTC(), time.Unix(end, 0).UTC(), s.lastFree})
+	s.found = append(s.found, Slot{at, time.Unix(end, 0).UTC(), s.lastFree})
 }
 
 // timeline holds the busy times of a calendar, sorted and apart from each other.

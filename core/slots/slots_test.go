@@ -3,6 +3,7 @@ package slots_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -255,6 +256,9 @@ func TestAChoiceKeepsItsPromises(t *testing.T) {
 			PerDay: rapid.IntRange(0, 4).Draw(rt, "per day"),
 		}
 		chosen := slots.Choose(all, c)
+		if picked := slots.Pick(q, c); !slices.EqualFunc(picked, chosen, sameSlot) {
+			rt.Fatalf("picked %v, and chose %v of all", picked, chosen)
+		}
 		onDay, possible := map[string]int{}, map[string]int{}
 		wanted := 0
 		for _, s := range all {
@@ -284,6 +288,25 @@ func TestAChoiceKeepsItsPromises(t *testing.T) {
 			rt.Fatal("the first slot of all was not chosen")
 		}
 	})
+}
+
+// Many callers may ask for every minute of two months at once.
+func TestAChoiceOfManyTakesLittleMemory(t *testing.T) {
+	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	q := slots.Question{
+		From: from, To: from.AddDate(0, 0, 60), Now: from, Duration: time.Minute, Interval: time.Minute,
+		Hours: slots.Hours{Weekly: []slots.Weekly{{
+			Days:    []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+			Opening: slots.Opening{Start: 0, End: slots.EndOfDay},
+		}}},
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	picked := slots.Pick(q, slots.Choice{Limit: 4, PerDay: 2})
+	runtime.ReadMemStats(&after)
+	if made := (after.TotalAlloc - before.TotalAlloc) >> 10; len(picked) != 4 || made > 500 {
+		t.Errorf("%d slots for %d KiB", len(picked), made)
+	}
 }
 
 func TestHoursThatCannotBeAreRefused(t *testing.T) {
