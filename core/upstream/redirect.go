@@ -11,8 +11,14 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// maxRedirects is how many redirects one call follows.
-const maxRedirects = 5
+const (
+	maxRedirects = 5 // that one call follows
+
+	// maxHostBytes is more than a name of the DNS has in any letters: at most 255 bytes in ASCII (RFC 1035 section 2.3.4).
+	// The time to convert one to ASCII grows with its square (RFC 3492), here and in net/http: a name that fills the
+	// headers of a response takes a minute.
+	maxHostBytes = 1024
+)
 
 // credentialHeaders are never sent to a host that the credentials do not belong to, even if the driver set
 // them.
@@ -31,9 +37,9 @@ func (t *transport) redirect(
 	if given == "" || !redirects(resp.StatusCode) {
 		return nil, nil
 	}
-	if _, err := hop.URL.Parse(given); err != nil {
+	if to, err := hop.URL.Parse(given); err != nil || len(to.Host) > maxHostBytes {
 		// Checked even if the redirect is not followed: http.Client fails on it with the whole address in its
-		// text.
+		// text, or converts it.
 		return nil, t.misconfigured("redirects to an address that cannot be read")
 	}
 	if !follows(resp.StatusCode, hop.Method) {
@@ -55,7 +61,7 @@ func (t *transport) redirect(
 func Reference(from *url.URL, given string) (*url.URL, error) {
 	target, err := from.Parse(given)
 	switch {
-	case err != nil:
+	case err != nil, len(target.Host) > maxHostBytes:
 		return nil, errors.New("an address that cannot be read")
 	case target.Host == "" || (target.Scheme != "http" && target.Scheme != "https"):
 		return nil, errors.New("an address that is not http or https")
@@ -157,8 +163,8 @@ func registrableDomain(host string) string {
 // canonicalHost returns the host in the form that is dialled, or "" if there is no host.
 func canonicalHost(host string) string {
 	host = strings.TrimSuffix(host, ".")
-	if strings.Contains(host, ":") {
-		return strings.ToLower(host) // an IPv6 address
+	if strings.Contains(host, ":") || len(host) > maxHostBytes {
+		return strings.ToLower(host) // an IPv6 address, or no name at all
 	}
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {

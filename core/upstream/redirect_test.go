@@ -183,7 +183,7 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 		"/loop": {302, "/loop"}, "/file": {302, "file:///etc/passwd"}, "/gopher": {302, "gopher://127.0.0.1:70/_x"},
 		"/broken": {302, "http://[::1?token=s3cret"}, "/nohost": {302, "http:///x"},
 		"/script": {302, "javascript:alert(1)"}, "/write": {307, otherHost.String() + "/new"},
-		"/brokenwrite": {302, "http://[::1?token=s3cret"},
+		"/brokenwrite": {302, "http://[::1?token=s3cret"}, "/long": {302, longAddress()},
 	}
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "caldav"})
 	cases := map[string]struct{ method, path string }{
@@ -193,6 +193,8 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 		"to a script":                          {"GET", "/script"},
 		"to an address that cannot be read":    {"GET", "/broken"},
 		"to no host":                           {"GET", "/nohost"},
+		"to a host without end":                {"GET", "/long"},
+		"of a write to a host without end":     {"POST", "/long"},
 		"of a write to another site":           {"POST", "/write"},
 		"of a write to what cannot be read":    {"POST", "/brokenwrite"},
 		"of a deletion to another site":        {"DELETE", "/write"},
@@ -375,12 +377,22 @@ func TestCertificatesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// longAddress has a host that takes a second to convert to ASCII, as one that fills a response's headers takes a minute.
+func longAddress() string {
+	var host strings.Builder
+	for i := range 5000 {
+		host.WriteRune(rune(0x4e00 + i*7919%20_000))
+	}
+	return "http://" + host.String() + "/"
+}
+
 func TestAddressesThatAreNotSent(t *testing.T) {
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "rest"})
 	for rule, address := range map[string]string{
 		"userinfo in the address": "http://ann:s3cret@127.0.0.1/",
 		"a user name alone":       "http://s3cret@127.0.0.1/",
 		"another scheme":          "ftp://127.0.0.1/?s3cret",
+		"a host without end":      longAddress(),
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, err := client.Do(request(t, http.MethodGet, address, ""))

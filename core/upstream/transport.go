@@ -79,7 +79,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // acceptable returns an error for a request that must not be sent at all.
 func (t *transport) acceptable(req *http.Request) error {
-	if req.URL == nil || req.URL.Host == "" || (req.URL.Scheme != "http" && req.URL.Scheme != "https") {
+	if req.URL == nil || req.URL.Host == "" || len(req.URL.Host) > maxHostBytes ||
+		(req.URL.Scheme != "http" && req.URL.Scheme != "https") {
 		return fault.Unacted(t.misconfigured("has an address that is not an absolute http or https URL"))
 	}
 	if req.URL.User != nil {
