@@ -126,6 +126,23 @@ func TestAListWithTooManyPeopleIsRefused(t *testing.T) {
 	}
 }
 
+// A long list is read in parts from the second time on. Events that last are in the answer to each part, and count once.
+func TestAListInPartsHasAsManyPeopleAsOneInOnePart(t *testing.T) {
+	t.Parallel()
+	people := slices.Repeat([]calendar.Attendee{{Email: strings.Repeat("x", 300)}}, 200)
+	event := calendar.Event{
+		ID: "a", Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(9).AddDate(0, 1, 0), "UTC"), Attendees: people,
+	}
+	long := eventList{next: calendar.Query{From: hour(9), To: hour(9).AddDate(0, 1, 0), Zone: "UTC"}}
+	parts := long.inParts()
+	for _, part := range parts {
+		part.add(calendar.Page{Events: slices.Repeat([]calendar.Event{event}, 400)})
+	}
+	if err := tooMuch(parts); err != nil || len(parts[0].events) != 400 || len(parts[1].events) != 0 {
+		t.Errorf("400 events of 200 people, which are no more than one answer has: %v", err)
+	}
+}
+
 func TestListFailsAsAWhole(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int{1, 2} { // the first page fails, or a later one

@@ -39,10 +39,12 @@ func (l *eventList) add(p calendar.Page) {
 	for i := range p.Events {
 		start := &p.Events[i].Start
 		start.Zone = cmp.Or(start.Zone, l.next.Zone)
-		l.bytes += bytesOf(&p.Events[i])
 	}
 	if !l.from.IsZero() {
 		p.Events = slices.DeleteFunc(p.Events, func(e calendar.Event) bool { return spanOf(e).From.Before(l.from) })
+	}
+	for i := range p.Events {
+		l.bytes += bytesOf(&p.Events[i])
 	}
 	l.dropRepeated(p.Events)
 	l.events = append(l.events, p.Events...)
