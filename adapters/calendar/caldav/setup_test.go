@@ -1,7 +1,6 @@
 package caldav_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -50,14 +49,4 @@ func TestAnAccountWithoutCalendarsIsFoundByVerifying(t *testing.T) {
 	a := account{Server: server, url: adaptertest.Serve(t, server)}
 	want(t, a.open(t, "", nil).(adapter.SetupChecker).CheckSetup(t.Context()), fault.Unsupported,
 		fault.ReasonProviderMisconfigured)
-}
-
-func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
-	t.Parallel()
-	a := newAccount(t, fake.Options{})
-	d := a.open(t, "", nil).(adapter.SetupChecker)
-	a.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-	}))
-	want(t, d.CheckSetup(t.Context()), fault.Unavailable, fault.ReasonProviderUnavailable)
 }

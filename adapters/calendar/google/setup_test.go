@@ -1,8 +1,6 @@
 package google_test
 
 import (
-	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -73,15 +71,4 @@ func TestASetupIsLookedAtAsGoogleDescribesIt(t *testing.T) {
 		t.Error(err)
 	}
 	api.Report(t)
-}
-
-func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
-	s := serve(t, fake.Options{})
-	d := s.driver(t).(adapter.SetupChecker)
-	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-	}))
-	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
-		t.Errorf("answered %v", err)
-	}
 }

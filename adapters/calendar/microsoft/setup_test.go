@@ -1,8 +1,6 @@
 package microsoft_test
 
 import (
-	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -90,16 +88,4 @@ func TestASetupIsLookedAtAsMicrosoftDescribesIt(t *testing.T) {
 		})
 	}
 	api.Report(t)
-}
-
-func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
-	t.Parallel()
-	a := serve(t, fake.Options{}, nil)
-	d := a.open().(adapter.SetupChecker)
-	a.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-	}))
-	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
-		t.Errorf("answered %v", err)
-	}
 }

@@ -2,8 +2,6 @@ package freshdesk_test
 
 import (
 	"encoding/json"
-	"errors"
-	"net/http"
 	"reflect"
 	"testing"
 
@@ -133,17 +131,6 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 				adaptertest.WantSetup(t, err, c.reason, c.says)
 			}
 		})
-	}
-}
-
-func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
-	s := serve(t, fake.Options{})
-	d := s.open(t).(adapter.SetupChecker)
-	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-	}))
-	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
-		t.Errorf("answered %v", err)
 	}
 }
 

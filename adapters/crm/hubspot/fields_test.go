@@ -2,7 +2,6 @@ package hubspot_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -204,17 +203,6 @@ func TestAPropertyForKeysThatWasChangedIsFoundByVerifyingAgain(t *testing.T) {
 		_, _ = w.Write([]byte(`{"name":"` + key + `","hasUniqueValue":false}`))
 	}))
 	adaptertest.WantSetup(t, d.CheckSetup(t.Context()), fault.ReasonProviderMisconfigured, key)
-}
-
-func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
-	s := serve(t, fake.Options{})
-	d := s.driver(t).(adapter.SetupChecker)
-	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-	}))
-	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
-		t.Errorf("answered %v", err)
-	}
 }
 
 func TestARepeatedTicketIsFoundThoughAFieldDoesNotFitAnyMore(t *testing.T) {

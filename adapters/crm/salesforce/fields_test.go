@@ -2,8 +2,6 @@ package salesforce_test
 
 import (
 	"encoding/json"
-	"errors"
-	"net/http"
 	"slices"
 	"testing"
 
@@ -173,17 +171,6 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
-	s := serve(t, fake.Options{})
-	d := s.open(t, nil).(adapter.SetupChecker)
-	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-	}))
-	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
-		t.Errorf("answered %v", err)
 	}
 }
 

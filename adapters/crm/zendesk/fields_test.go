@@ -2,7 +2,6 @@ package zendesk_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -210,17 +209,6 @@ func TestATokenThatMayNotWriteIsFoundByVerifying(t *testing.T) {
 	}
 	s := byConsent(t, serve(t, fake.Options{}))
 	adaptertest.WantSetup(t, s.open(t).(adapter.SetupChecker).CheckSetup(t.Context()), "", "")
-}
-
-func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
-	s := serve(t, fake.Options{})
-	d := s.open(t).(adapter.SetupChecker)
-	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-	}))
-	if err := d.CheckSetup(t.Context()); !errors.Is(err, fault.Unavailable) {
-		t.Errorf("answered %v", err)
-	}
 }
 
 func TestAFieldThatIsNewIsFoundByAskingAnew(t *testing.T) {

@@ -24,6 +24,15 @@ type Call struct {
 	Run  func(ctx context.Context) error
 }
 
+// SetupCalls returns the check of a connection's settings (adapter.SetupChecker), if the driver has one.
+func SetupCalls(driver any) []Call {
+	checker, has := driver.(interface{ CheckSetup(context.Context) error })
+	if !has {
+		return nil
+	}
+	return []Call{{Name: "CheckSetup", Run: checker.CheckSetup}}
+}
+
 // Conduct returns the clauses that every contract opens with: a driver never retries, never sleeps, holds no
 // secret, and reports errors as the common faults. of returns the subject of a suite's harness.
 func Conduct[H any](of func(H) Subject) []Check[H] {

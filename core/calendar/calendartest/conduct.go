@@ -74,6 +74,7 @@ func calls(
 			return err
 		}})
 	}
+	list = append(list, conformance.SetupCalls(driver)...)
 	title := "Changed"
 	var removed atomic.Pointer[calendar.EventRef]
 	removed.Store(&ref)

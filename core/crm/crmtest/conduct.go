@@ -57,6 +57,7 @@ func subject(h Harness) conformance.Subject {
 			return err
 		}})
 	}
+	calls = append(calls, conformance.SetupCalls(d)...)
 	return conformance.Subject{Driver: d, Calls: calls, Secrets: h.Secrets, Provider: h.Provider}
 }
 
