@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"frontdesk/core/calendar"
-	"frontdesk/core/fault"
 	"frontdesk/core/slots"
 )
 
@@ -54,20 +53,13 @@ func TestEveryCalendarConnectionMayHaveRulesForSlots(t *testing.T) {
 	err := a.Check(Values{Settings: map[string]any{"slots": map[string]any{
 		"open_hours": map[string]any{"funday": "09:00-17:00"}, "duration_minutes": 0.0,
 	}}})
-	if got := paths(err); !reflect.DeepEqual(got, []string{
+	if got := pathsOf(err); !reflect.DeepEqual(got, []string{
 		"settings.name", "settings.slots.open_hours", "settings.slots.duration_minutes",
 	}) {
 		t.Errorf("wrong are %v", got)
 	}
 	err = a.Check(Values{Settings: map[string]any{"name": "n", "slots": map[string]any{"opening": 1}}})
-	if got := paths(err); !reflect.DeepEqual(got, []string{"settings.slots.opening"}) {
+	if got := pathsOf(err); !reflect.DeepEqual(got, []string{"settings.slots.opening"}) {
 		t.Errorf("wrong are %v", got)
 	}
-}
-
-func paths(err error) (paths []string) {
-	for _, f := range fault.From(err).Fields {
-		paths = append(paths, f.Path)
-	}
-	return paths
 }

@@ -111,7 +111,10 @@ func Walls() []Wall {
 		},
 
 		{Folder: "core/fault", Why: "The one vocabulary of failure."},
-		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
+		{
+			Folder: "core/fault/faulttest", May: []string{"core/fault"}, ForTests: true,
+			Why: "Faults at the moment that a test means, and what they name.",
+		},
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
 		{Folder: "core/durable", Why: "Names of files that survive a power loss, and owners that survive a command of root's."},

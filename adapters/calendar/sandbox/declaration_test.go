@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/scenario"
-	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 func TestTheDeclarationIsThatOfASandbox(t *testing.T) {
@@ -44,12 +44,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 	} {
 		env := adapter.Environment{Zone: "UTC", Storage: adaptertest.Storage(), Now: time.Now}
 		_, err := Adapter().OpenCalendar(t.Context(), adapter.Values{Settings: c.settings}, env)
-		var paths []string
-		if err != nil {
-			for _, f := range fault.From(err).Fields {
-				paths = append(paths, f.Path)
-			}
-		}
+		paths := faulttest.Paths(err)
 		if !slices.Equal(paths, c.paths) {
 			t.Errorf("%s: %v, want faults of %q", rule, err, c.paths)
 		}

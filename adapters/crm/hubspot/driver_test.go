@@ -18,6 +18,7 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 func create(t *testing.T, d crm.Driver, in crm.NewTicket) crm.Ticket {
@@ -384,10 +385,7 @@ func TestRecordsThatDoNotExistAreNamed(t *testing.T) {
 		before := s.Calls()
 		c.in.Key, c.in.Subject = "k", "a"
 		_, err := d.Create(t.Context(), c.in)
-		var paths []string
-		for _, f := range fault.From(err).Fields {
-			paths = append(paths, f.Path)
-		}
+		paths := faulttest.Paths(err)
 		if !errors.Is(err, fault.Invalid) || !slices.Equal(paths, c.want) || s.Calls()-before > c.most {
 			t.Errorf("%+v: %v after %d calls, want %q", c.in, err, s.Calls()-before, c.want)
 		}

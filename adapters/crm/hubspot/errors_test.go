@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 // bare returns a driver that sends no requests.
@@ -92,10 +93,7 @@ func TestRefusalsAreTold(t *testing.T) {
 			body: `bad gateway`},
 	} {
 		f := bare().refusal(c.status, http.Header{}, []byte(c.body))
-		var paths []string
-		for _, field := range f.Fields {
-			paths = append(paths, field.Path)
-		}
+		paths := faulttest.Paths(f)
 		if f.Code != c.code || f.Reason != c.reason || !slices.Equal(paths, c.fields) ||
 			!strings.Contains(f.Detail, c.detail) {
 			t.Errorf("%s: %v with fields %q", c.rule, f, paths)

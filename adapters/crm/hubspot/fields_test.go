@@ -15,6 +15,7 @@ import (
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 // own are the custom properties of an account.
@@ -222,10 +223,7 @@ func TestFieldsThatTheSettingDoesNotTakeAreRefusedWhenGiven(t *testing.T) {
 			"subject": "x", "hs_pipeline": "0", "hs_pipeline_stage": "1", key: "x", "Region": "EMEA", "region": "EMEA",
 		},
 	}})
-	var got []string
-	for _, f := range fault.From(err).Fields {
-		got = append(got, f.Path)
-	}
+	got := faulttest.Paths(err)
 	want := []string{
 		"settings.fields." + key, "settings.fields.hs_pipeline", "settings.fields.hs_pipeline_stage",
 		"settings.fields.subject", "settings.fields.Region", "settings.api_version",

@@ -23,6 +23,7 @@ import (
 	"frontdesk/core/crm"
 	"frontdesk/core/crm/crmtest"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/phonenumber"
 )
 
@@ -1016,10 +1017,7 @@ func TestATextThatIsTooLongIsTheCallersToCorrect(t *testing.T) {
 			if f == nil || f.Code != fault.Invalid {
 				t.Fatalf("%v", wrong(err))
 			}
-			var named []string
-			for _, field := range f.Fields {
-				named = append(named, field.Path)
-			}
+			named := faulttest.Paths(f)
 			if got := strings.Join(named, " "); got != c.field {
 				t.Errorf("it names %q: %v", got, wrong(err))
 			}

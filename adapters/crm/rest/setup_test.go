@@ -12,6 +12,7 @@ import (
 	"frontdesk/adapters/crm/rest/servertest"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 // substitute returns settings in which one text is replaced by another, in all their strings.
@@ -72,10 +73,7 @@ func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 			_, err := d.Create(t.Context(), crm.NewTicket{
 				Key: "k1", Subject: "A", Description: "B", Status: "New", OwnerID: "7",
 			})
-			var refused []string
-			for _, f := range fault.From(err).Fields {
-				refused = append(refused, f.Path)
-			}
+			refused := faulttest.Paths(err)
 			if !slices.Equal(refused, c.refused) {
 				t.Errorf("refused %q, want %q", refused, c.refused)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 const myDomain = "https://acme.my.salesforce.com"
@@ -175,10 +176,7 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 			if f == nil || f.Code != fault.Invalid {
 				t.Fatalf("got %v, want invalid", err)
 			}
-			var got []string
-			for _, field := range f.Fields {
-				got = append(got, field.Path)
-			}
+			got := faulttest.Paths(f)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("named %q, want %q", got, c.want)
 			}

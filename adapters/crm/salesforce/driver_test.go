@@ -20,6 +20,7 @@ import (
 	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 // create opens a case and fails the test on an error.
@@ -395,10 +396,7 @@ func TestWhatTheOrganisationRefuses(t *testing.T) {
 			if f == nil || f.Code != c.code || c.reason != "" && f.Reason != c.reason {
 				t.Fatalf("got %v, want %s %s", err, c.code, c.reason)
 			}
-			var fields []string
-			for _, field := range f.Fields {
-				fields = append(fields, field.Path)
-			}
+			fields := faulttest.Paths(f)
 			if !slices.Equal(fields, c.fields) {
 				t.Errorf("named %q, want %q", fields, c.fields)
 			}

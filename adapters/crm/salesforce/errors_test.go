@@ -10,6 +10,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 func TestWhatSalesforcesErrorsMean(t *testing.T) {
@@ -121,10 +122,7 @@ func TestEachErrorNamesItsFields(t *testing.T) {
 		`[` + rule(`"Priority"`) + `,{"errorCode":"REQUIRED_FIELD_MISSING","fields":["Origin"]}]`:            "priority",
 	} {
 		f := partRefusal(http.StatusBadRequest, []byte(body), firstError([]byte(body)), crm.NewTicket{}, nil)
-		var named []string
-		for _, field := range f.Fields {
-			named = append(named, field.Path)
-		}
+		named := faulttest.Paths(f)
 		if got := strings.Join(named, " "); got != want || (want != "") != (f.Reason == fault.ReasonInvalidRequest) {
 			t.Errorf("%s names %q (%s), want %q", body, got, f.Reason, want)
 		}

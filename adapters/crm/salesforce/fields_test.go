@@ -12,6 +12,7 @@ import (
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 // own are the custom fields of an organisation.
@@ -195,10 +196,7 @@ func TestFieldsThatTheSettingDoesNotTakeAreRefusedWhenGiven(t *testing.T) {
 	err := salesforce.Adapter().Check(adapter.Values{Settings: map[string]any{
 		"external_id_field": keyField, "fields": map[string]any{"Subject": "x", keyField: "x", "Region__c": "EMEA"},
 	}})
-	var got []string
-	for _, f := range fault.From(err).Fields {
-		got = append(got, f.Path)
-	}
+	got := faulttest.Paths(err)
 	if want := []string{"settings.fields." + keyField, "settings.fields.Subject"}; !slices.Equal(got, want) {
 		t.Errorf("named %q, want %q", got, want)
 	}

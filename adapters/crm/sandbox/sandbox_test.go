@@ -18,6 +18,7 @@ import (
 	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 func TestEveryAccountBeginsWithTheDocumentedTickets(t *testing.T) {
@@ -178,10 +179,7 @@ func TestEveryFaultOfATicketIsNamedAtOnce(t *testing.T) {
 	_, err := a.open().Create(t.Context(), crm.NewTicket{
 		Key: "k", Status: "open", Priority: "Huge", OwnerID: "con_1", AccountID: "acc_4", ContactID: "usr_1",
 	})
-	var paths []string
-	for _, f := range fault.From(err).Fields {
-		paths = append(paths, f.Path)
-	}
+	paths := faulttest.Paths(err)
 	if want := []string{
 		"subject", "status", "priority", "owner_id", "account_id", "contact_id",
 	}; !slices.Equal(paths, want) {

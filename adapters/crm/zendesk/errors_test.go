@@ -10,6 +10,7 @@ import (
 	"frontdesk/adapters/crm/zendesk/fake"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 func TestRefusalsOfATicket(t *testing.T) {
@@ -79,10 +80,7 @@ func TestRefusalsOfATicket(t *testing.T) {
 			if f == nil || f.Code != c.code || f.Reason != c.reason || f.Unsent != (c.rule == "two writes met") {
 				t.Fatalf("answered %v, want %s %s", err, string(c.code), c.reason)
 			}
-			var named []string
-			for _, field := range f.Fields {
-				named = append(named, field.Path)
-			}
+			named := faulttest.Paths(f)
 			if !slices.Equal(named, c.fields) {
 				t.Errorf("named are %q, want %q", named, c.fields)
 			}

@@ -14,6 +14,7 @@ import (
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 // own are the custom fields of an account.
@@ -229,10 +230,7 @@ func TestFieldsThatTheSettingDoesNotTakeAreRefusedWhenGiven(t *testing.T) {
 			"subject": "x", "external_id": "x", "via_id": "45", "room": "12", "360001": "12", "tags": "a",
 		},
 	}})
-	var got []string
-	for _, f := range fault.From(err).Fields {
-		got = append(got, f.Path)
-	}
+	got := faulttest.Paths(err)
 	if want := []string{
 		"settings.fields.external_id", "settings.fields.subject", "settings.fields.via_id", "settings.fields.room",
 	}; !slices.Equal(got, want) {

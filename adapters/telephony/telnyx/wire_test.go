@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"frontdesk/core/adapter"
-	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/telephony"
 )
 
@@ -104,12 +104,7 @@ func TestSettingsThatDoNotFitAreNamed(t *testing.T) {
 		_, err := Adapter().OpenTelephony(t.Context(),
 			adapter.Values{Settings: c.settings, Credentials: c.credentials},
 			adapter.Environment{Addresses: adapter.Addresses{"api_url": "https://api.telnyx.com/v2"}})
-		var named []string
-		if f := fault.From(err); f != nil {
-			for _, field := range f.Fields {
-				named = append(named, field.Path)
-			}
-		}
+		named := faulttest.Paths(err)
 		if got := strings.Join(named, " "); got != c.fields || (err == nil) != (c.fields == "") {
 			t.Errorf("%s: %v names %q, want %q", c.rule, err, got, c.fields)
 		}

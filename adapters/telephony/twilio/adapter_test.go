@@ -8,7 +8,7 @@ import (
 	"frontdesk/adapters/telephony/twilio"
 	"frontdesk/adapters/telephony/twilio/fake"
 	"frontdesk/core/adapter"
-	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 )
 
 func TestTheWayToAuthoriseFollowsTheCredentials(t *testing.T) {
@@ -73,20 +73,11 @@ func TestWhatDoesNotFitIsToldAtOnceAndWithItsPlace(t *testing.T) {
 		_, chosen := twilio.Adapter().With(values)
 		_, opened := twilio.Adapter().OpenTelephony(t.Context(), values, adapter.Environment{})
 		for when, err := range map[string]error{"chosen": chosen, "opened": opened} {
-			if got := paths(err); !slices.Equal(got, c.want) {
+			if got := faulttest.Paths(err); !slices.Equal(got, c.want) {
 				t.Errorf("%s, when %s: told are %q, want %q", c.rule, when, got, c.want)
 			}
 		}
 	}
-}
-
-func paths(err error) (all []string) {
-	if f := fault.From(err); f != nil {
-		for _, field := range f.Fields {
-			all = append(all, field.Path)
-		}
-	}
-	return all
 }
 
 func TestTheAddressOfTheAPIIsTakenAsPeopleWriteIt(t *testing.T) {

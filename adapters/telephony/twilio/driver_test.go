@@ -11,6 +11,7 @@ import (
 
 	"frontdesk/adapters/telephony/twilio/fake"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/telephony"
 )
 
@@ -276,7 +277,7 @@ func TestANameThatIsTooLongIsRefusedByItsField(t *testing.T) {
 	}{"64 characters": {strings.Repeat("ü", 64), true}, "65 characters": {strings.Repeat("ü", 65), false}} {
 		calls := s.Calls()
 		_, err := s.driver(t).Change(t.Context(), n.Ref, telephony.Change{Name: &c.name})
-		if c.ok && err != nil || !c.ok && (!slices.Equal(paths(err), []string{"name"}) || s.Calls() != calls) {
+		if c.ok && err != nil || !c.ok && (!slices.Equal(faulttest.Paths(err), []string{"name"}) || s.Calls() != calls) {
 			t.Errorf("%s: %v after %d calls", rule, err, s.Calls()-calls)
 		}
 	}
@@ -653,7 +654,7 @@ func TestAPageLeadsNowhereElse(t *testing.T) {
 		"https://evil.example/", "Page=1&PhoneNumber=x", "Page=1&Page=2", "PageToken=", "/", "%zz", "Page=x",
 	} {
 		_, err := s.driver(t).Numbers(t.Context(), telephony.Query{Cursor: cursor})
-		if !slices.Equal(paths(err), []string{"cursor"}) || s.Calls() != 0 {
+		if !slices.Equal(faulttest.Paths(err), []string{"cursor"}) || s.Calls() != 0 {
 			t.Errorf("%q: %v after %d calls", cursor, err, s.Calls())
 		}
 	}

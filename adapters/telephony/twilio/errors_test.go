@@ -9,6 +9,7 @@ import (
 
 	"frontdesk/adapters/telephony/twilio/fake"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/telephony"
 )
 
@@ -68,7 +69,7 @@ func TestRefusalsOfAChange(t *testing.T) {
 		if f.Unsent != (c.code == fault.RateLimited) {
 			t.Errorf("%s: unsent is %t", c.rule, f.Unsent)
 		}
-		if got := paths(err); c.apiCode == 20002 && !slices.Equal(got, []string{"name"}) {
+		if got := faulttest.Paths(err); c.apiCode == 20002 && !slices.Equal(got, []string{"name"}) {
 			t.Errorf("%s: named are %q", c.rule, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"frontdesk/adapters/telephony/twilio/fake"
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/telephony"
 )
 
@@ -91,7 +92,7 @@ func TestANameThatCannotBeGivenIsNotBoughtFor(t *testing.T) {
 	o := order("+14155550100")
 	o.Name = strings.Repeat("ä", 65)
 	_, err := s.driver(t).Buy(t.Context(), o)
-	if !slices.Equal(paths(err), []string{"name"}) || s.Calls() != 0 {
+	if !slices.Equal(faulttest.Paths(err), []string{"name"}) || s.Calls() != 0 {
 		t.Errorf("answered %v after %d calls", err, s.Calls())
 	}
 	o.Name = o.Name[2:]

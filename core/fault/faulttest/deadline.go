@@ -1,4 +1,4 @@
-// Package faulttest lets tests cause faults at a chosen moment.
+// Package faulttest lets tests cause faults at a chosen moment, and look at what they name.
 package faulttest
 
 import (
