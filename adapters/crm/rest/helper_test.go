@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -18,8 +16,8 @@ import (
 
 	"frontdesk/adapters/crm/rest"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/crm"
-	"frontdesk/core/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,96 +27,46 @@ var declared = rest.Adapter()
 
 // gate stands before a ticket system and makes it fail as ticket systems do.
 type gate struct {
+	adaptertest.Faults
 	next http.Handler
 
-	mu      sync.Mutex
-	calls   int
-	refuse  http.HandlerFunc
-	hanging chan struct{}
-	drop    bool
-	seen    []string // the requests, as "GET /path?query"
+	mu   sync.Mutex
+	seen []string // the requests, as "GET /path?query"
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
-	g.calls++
 	g.seen = append(g.seen, r.Method+" "+r.URL.RequestURI())
-	refuse, hanging := g.refuse, g.hanging
-	drop := g.drop && r.Method == http.MethodPost
-	if drop {
-		g.drop = false
-	}
 	g.mu.Unlock()
-	if hanging != nil {
-		select {
-		case <-hanging:
-		case <-r.Context().Done():
-			return
-		}
-	}
-	if refuse != nil {
-		refuse(w, r)
-		return
-	}
-	if drop {
+	switch injected := g.Inject(w, r); {
+	case injected.Answered:
+	case injected.Stopped:
+		refuse(w, http.StatusServiceUnavailable)
+	case injected.Forbidden:
+		refuse(w, http.StatusForbidden)
+	case injected.Limited:
+		w.Header().Set("Retry-After", injected.Seconds())
+		refuse(w, http.StatusTooManyRequests)
+	case g.Drops(r):
 		g.next.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	}
-	g.next.ServeHTTP(w, r)
-}
-
-func (g *gate) with(refuse http.HandlerFunc) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.refuse = refuse
-}
-
-func refusing(status int, header ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		for i := 0; i+1 < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		fmt.Fprintf(w, `{"message":%q}`, http.StatusText(status))
+	default:
+		g.next.ServeHTTP(w, r)
 	}
 }
 
-func (g *gate) Stop()   { g.with(refusing(http.StatusServiceUnavailable)) }
-func (g *gate) Forbid() { g.with(refusing(http.StatusForbidden)) }
-func (g *gate) Limit(wait time.Duration) {
-	g.with(refusing(http.StatusTooManyRequests, "Retry-After", strconv.Itoa(int(wait/time.Second))))
+func refuse(w http.ResponseWriter, status int) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"message":%q}`, http.StatusText(status))
 }
 
-func (g *gate) DropNextReply() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.drop = true
-}
-
-func (g *gate) Calls() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.calls
-}
+func (g *gate) with(instead http.HandlerFunc) { g.Instead(instead) }
 
 func (g *gate) requests() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return append([]string(nil), g.seen...)
-}
-
-func (g *gate) Hang() (release func()) {
-	hanging := make(chan struct{})
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.hanging = hanging
-	return sync.OnceFunc(func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.hanging = nil
-		close(hanging)
-	})
 }
 
 // testServer is a ticket system behind a gate, and how requests to it are authorised.
@@ -135,9 +83,7 @@ type testServer struct {
 func serve(t testing.TB, system http.Handler, authorize func(*http.Request)) *testServer {
 	t.Helper()
 	g := &gate{next: system}
-	served := httptest.NewServer(g)
-	t.Cleanup(served.Close)
-	return &testServer{gate: g, url: served.URL, authorize: authorize}
+	return &testServer{gate: g, url: adaptertest.Serve(t, g), authorize: authorize}
 }
 
 // Revoke replaces the credentials of all later requests with wrong ones, so that the ticket system refuses
@@ -178,15 +124,10 @@ func (s *testServer) tryOpen(t testing.TB, settings map[string]any) (crm.Driver,
 // openBy opens a driver of an adapter.
 func (s *testServer) openBy(t testing.TB, a adapter.Adapter, values adapter.Values) (crm.Driver, error) {
 	t.Helper()
-	base, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := upstream.NewPool(upstream.PoolOptions{})
-	t.Cleanup(pool.Close)
-	client := pool.Client(upstream.ClientOptions{Provider: "rest", AuthorizeFor: base, Authorize: s.authorise})
-	return a.OpenCRM(context.Background(), values,
-		adapter.Environment{Zone: "UTC", HTTP: client, Now: func() time.Time { return time.Now().Add(s.later) }})
+	return a.OpenCRM(context.Background(), values, adapter.Environment{
+		Zone: "UTC", HTTP: adaptertest.Client(t, "rest", s.url, s.authorise),
+		Now: func() time.Time { return time.Now().Add(s.later) },
+	})
 }
 
 // ask sends a request to the ticket system as one of its own people does, past the gate.
