@@ -254,11 +254,12 @@ func findSlots(s Calendar) operation {
 		Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents,
 			fault.ReasonNotConnected, fault.ReasonReconnectRequired},
 		Examples: []example{
-			{Name: "week", Summary: "Half an hour within a week", Request: findSlotsRequest{
-				Start: "2026-12-01", End: "2026-12-08", TimeZone: "America/New_York", DurationMinutes: &half, Limit: &two,
+			// Without a window, so that the examples can be tried on any day.
+			{Name: "soon", Summary: "Half an hour within the next two weeks", Request: findSlotsRequest{
+				TimeZone: "America/New_York", DurationMinutes: &half, Limit: &two,
 			}, Response: found},
 			{Name: "any", Summary: "Whoever is free; one calendar cannot be read", Request: findSlotsRequest{
-				Start: "2026-12-01", End: "2026-12-02", TimeZone: "America/New_York", DurationMinutes: &half,
+				TimeZone: "America/New_York", DurationMinutes: &half,
 				CalendarIDs: []string{"primary", "dr-lee"}, Availability: string(slots.Any),
 				OpenHours: []openHours{{Days: []string{"tuesday"}, Start: "10:00", End: "10:30"}},
 				Buffer:    &slotBuffer{AfterMinutes: &quarter},
