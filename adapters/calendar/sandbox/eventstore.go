@@ -68,28 +68,20 @@ func roundUp(t time.Time) string { return roundDown(t.Add(time.Second - time.Nan
 
 // get returns the event with that id and the key of its document, which is "" if there is none.
 func get(tx adapter.StorageTx, calendarID, id string) (s stored, key string, err error) {
-	pointer, err := tx.Get(pointerKey(calendarID, id))
-	if err != nil || pointer == nil {
+	key, found, err := adapter.GetDocument[string](tx, pointerKey(calendarID, id))
+	if err != nil || !found {
 		return s, "", err
 	}
-	if err := json.Unmarshal(pointer, &key); err != nil {
+	if s, found, err = adapter.GetDocument[stored](tx, key); err != nil || !found {
 		return s, "", err
 	}
-	document, err := tx.Get(key)
-	if err != nil || document == nil {
-		return s, "", err
-	}
-	return s, key, json.Unmarshal(document, &s)
+	return s, key, nil
 }
 
 // put writes the event. key is the previous key of its document, or "" for a new event.
 func put(tx adapter.StorageTx, s stored, key string) error {
-	document, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
 	now := s.key()
-	if err := tx.Put(now, document); err != nil || now == key {
+	if err := adapter.PutDocument(tx, now, s); err != nil || now == key {
 		return err
 	}
 	if key != "" {
@@ -97,11 +89,7 @@ func put(tx adapter.StorageTx, s stored, key string) error {
 			return err
 		}
 	}
-	pointer, err := json.Marshal(now)
-	if err != nil {
-		return err
-	}
-	return tx.Put(pointerKey(s.Calendar, s.ID), pointer)
+	return adapter.PutDocument(tx, pointerKey(s.Calendar, s.ID), now)
 }
 
 // eventWindow reads one calendar's events in a window, page by page.
@@ -187,11 +175,7 @@ func (w eventWindow) instances(cursor string, limit int) ([]stored, error) {
 	}
 	var list []stored
 	var broken error
-	err := w.tx.Scan(prefix, "", func(_ string, document []byte) bool {
-		var s stored
-		if broken = json.Unmarshal(document, &s); broken != nil {
-			return false
-		}
+	err := adapter.ScanDocuments(w.tx, prefix, "", func(_ string, s stored) bool {
 		after := ""
 		if s.ID < inSeries {
 			return true

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -30,21 +29,14 @@ func (d *driver) add(tx adapter.StorageTx, s stored) error {
 		}
 		count -= removed
 	}
-	document, err := json.Marshal(count)
-	if err != nil {
-		return err
-	}
-	return tx.Put("count/"+s.Calendar, document)
+	return adapter.PutDocument(tx, "count/"+s.Calendar, count)
 }
 
 // countOf returns how many events a calendar has. One of an earlier version is counted once.
 func countOf(tx adapter.StorageTx, calendarID string) (count int, err error) {
-	document, err := tx.Get("count/" + calendarID)
-	if err != nil {
-		return 0, err
-	}
-	if document != nil {
-		return count, json.Unmarshal(document, &count)
+	count, found, err := adapter.GetDocument[int](tx, "count/"+calendarID)
+	if err != nil || found {
+		return count, err
 	}
 	err = tx.Scan(pointerKey(calendarID, ""), "", func(string, []byte) bool { count++; return true })
 	return count, err

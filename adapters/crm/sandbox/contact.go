@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,18 +75,11 @@ func (d *driver) OpenTickets(ctx context.Context, contactID string, limit int) (
 		for _, seed := range d.seeds() {
 			add(seed)
 		}
-		err := d.storage.View(ctx, func(tx adapter.StorageTx) (wrong error) {
-			err := tx.Scan(ticketKey, "", func(_ string, kept []byte) bool {
-				var doc document
-				if wrong = json.Unmarshal(kept, &doc); wrong == nil {
-					add(doc)
-				}
-				return wrong == nil
+		err := d.storage.View(ctx, func(tx adapter.StorageTx) error {
+			return adapter.ScanDocuments(tx, ticketKey, "", func(_ string, doc document) bool {
+				add(doc)
+				return true
 			})
-			if err != nil {
-				return err
-			}
-			return wrong
 		})
 		slices.SortStableFunc(open, func(a, b crm.Ticket) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 		return open[:min(limit, len(open))], err

@@ -110,7 +110,7 @@ func (a account) change(ctx context.Context, ticketID string, how func(*document
 		}
 		how(&doc)
 		d.touch(&doc, time.Now())
-		return put(tx, ticketKey+doc.Number, doc)
+		return adapter.PutDocument(tx, ticketKey+doc.Number, doc)
 	})
 }
 

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -84,15 +83,11 @@ func (d *driver) byNumber(tx adapter.StorageTx, number string) (doc document, fo
 	if number == "" || len(number) > mostDigits || strings.Trim(number, "0123456789") != "" {
 		return doc, false, nil // not one of our numbers, and maybe not a valid storage key
 	}
-	kept, err := tx.Get(ticketKey + number)
-	if err != nil {
-		return doc, false, err
-	}
-	if kept == nil {
+	doc, found, err = adapter.GetDocument[document](tx, ticketKey+number)
+	if err == nil && !found {
 		doc, found = d.seedTicket(func(seed document) bool { return seed.Number == number })
-		return doc, found, nil
 	}
-	return doc, true, json.Unmarshal(kept, &doc)
+	return doc, found, err
 }
 
 // byID finds the ticket with this id.
@@ -101,17 +96,13 @@ func (d *driver) byID(tx adapter.StorageTx, id string) (doc document, found bool
 	if !ours || strings.Trim(rest, "0123456789abcdef") != "" {
 		return doc, false, nil
 	}
-	kept, err := tx.Get(ticketIDKey + id)
+	number, found, err := adapter.GetDocument[string](tx, ticketIDKey+id)
 	if err != nil {
 		return doc, false, err
 	}
-	if kept == nil {
+	if !found {
 		doc, found = d.seedTicket(func(seed document) bool { return seed.ID == id })
 		return doc, found, nil
-	}
-	var number string
-	if err := json.Unmarshal(kept, &number); err != nil {
-		return doc, false, err
 	}
 	return d.byNumber(tx, number)
 }
@@ -134,10 +125,10 @@ func (d *driver) add(tx adapter.StorageTx, id string, t crm.NewTicket) (document
 	}
 	doc.CreatedAt = d.now().UTC().Truncate(time.Second)
 	d.touch(&doc, doc.CreatedAt)
-	if err := put(tx, ticketIDKey+id, number); err != nil {
+	if err := adapter.PutDocument(tx, ticketIDKey+id, number); err != nil {
 		return document{}, err
 	}
-	if err := put(tx, ticketKey+number, doc); err != nil {
+	if err := adapter.PutDocument(tx, ticketKey+number, doc); err != nil {
 		return document{}, err
 	}
 	return doc, d.makeRoom(tx, number)
@@ -153,12 +144,8 @@ func (d *driver) makeRoom(tx adapter.StorageTx, number string) error {
 		return err
 	}
 	oldest := ticketKey + pad(strconv.Itoa(last-d.most))
-	kept, err := tx.Get(oldest)
-	if err != nil || kept == nil {
-		return err
-	}
-	var doc document
-	if err := json.Unmarshal(kept, &doc); err != nil {
+	doc, found, err := adapter.GetDocument[document](tx, oldest)
+	if err != nil || !found {
 		return err
 	}
 	if err := tx.Delete(ticketIDKey + doc.ID); err != nil {
@@ -189,24 +176,13 @@ func (d *driver) touch(doc *document, at time.Time) {
 // nextNumber takes the number after the last one given. If the transaction is rolled back, the number is free
 // again, so there are no gaps.
 func (d *driver) nextNumber(tx adapter.StorageTx) (string, error) {
-	last := firstNumber - 1 + len(d.seeds())
-	kept, err := tx.Get(lastKey)
+	last, found, err := adapter.GetDocument[int](tx, lastKey)
 	if err != nil {
 		return "", err
 	}
-	if kept != nil {
-		if err := json.Unmarshal(kept, &last); err != nil {
-			return "", err
-		}
+	if !found {
+		last = firstNumber - 1 + len(d.seeds())
 	}
 	last++
-	return pad(fmt.Sprint(last)), put(tx, lastKey, last)
-}
-
-func put(tx adapter.StorageTx, key string, value any) error {
-	doc, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return tx.Put(key, doc)
+	return pad(fmt.Sprint(last)), adapter.PutDocument(tx, lastKey, last)
 }

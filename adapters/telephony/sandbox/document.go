@@ -102,10 +102,10 @@ func documentOf(tx adapter.StorageTx, o telephony.Order) (document, error) {
 
 // keep stores a new number of the account.
 func keep(tx adapter.StorageTx, doc document) error {
-	if err := put(tx, refKey+doc.Ref, doc.E164); err != nil {
+	if err := adapter.PutDocument(tx, refKey+doc.Ref, doc.E164); err != nil {
 		return err
 	}
-	return put(tx, numberKey+doc.E164, doc)
+	return adapter.PutDocument(tx, numberKey+doc.E164, doc)
 }
 
 // release removes a number from the account.
@@ -125,11 +125,7 @@ func release(tx adapter.StorageTx, ref string) error {
 
 // byE164 returns a number of the account.
 func byE164(tx adapter.StorageTx, e164 string) (doc document, held bool, err error) {
-	kept, err := tx.Get(numberKey + e164)
-	if err != nil || kept == nil {
-		return doc, false, err
-	}
-	return doc, true, json.Unmarshal(kept, &doc)
+	return adapter.GetDocument[document](tx, numberKey+e164)
 }
 
 // byRef returns a number of the account by its reference.
@@ -139,16 +135,12 @@ func byRef(tx adapter.StorageTx, ref string) (document, error) {
 	if !ours || rest == "" || strings.Trim(rest, "0123456789abcdef") != "" {
 		return document{}, none // not a reference of the sandbox, and maybe not valid as a key
 	}
-	kept, err := tx.Get(refKey + ref)
+	e164, held, err := adapter.GetDocument[string](tx, refKey+ref)
 	if err != nil {
 		return document{}, err
 	}
-	if kept == nil {
+	if !held {
 		return document{}, none
-	}
-	var e164 string
-	if err := json.Unmarshal(kept, &e164); err != nil {
-		return document{}, err
 	}
 	doc, held, err := byE164(tx, e164)
 	if err == nil && !held {
@@ -174,12 +166,7 @@ func (d *driver) page(tx adapter.StorageTx, q telephony.Query) (telephony.Page, 
 		after = numberKey + q.Cursor
 	}
 	var page telephony.Page
-	var broken error
-	err := tx.Scan(numberKey, after, func(_ string, value []byte) bool {
-		var doc document
-		if broken = json.Unmarshal(value, &doc); broken != nil {
-			return false
-		}
+	err := adapter.ScanDocuments(tx, numberKey, after, func(_ string, doc document) bool {
 		if d.onOrder(doc) {
 			return true
 		}
@@ -190,9 +177,6 @@ func (d *driver) page(tx adapter.StorageTx, q telephony.Query) (telephony.Page, 
 		page.Numbers = append(page.Numbers, d.number(doc))
 		return true
 	})
-	if err == nil {
-		err = broken
-	}
 	return page, err
 }
 
@@ -202,23 +186,12 @@ func nextPurchase(tx adapter.StorageTx) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return n + 1, put(tx, purchasesKey, n+1)
+	return n + 1, adapter.PutDocument(tx, purchasesKey, n+1)
 }
 
-func purchases(tx adapter.StorageTx) (n int, err error) {
-	kept, err := tx.Get(purchasesKey)
-	if err != nil || kept == nil {
-		return 0, err
-	}
-	return n, json.Unmarshal(kept, &n)
-}
-
-func put(tx adapter.StorageTx, key string, value any) error {
-	doc, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return tx.Put(key, doc)
+func purchases(tx adapter.StorageTx) (int, error) {
+	n, _, err := adapter.GetDocument[int](tx, purchasesKey)
+	return n, err
 }
 
 // digest returns a short hash of its arguments.

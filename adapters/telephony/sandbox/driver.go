@@ -166,7 +166,7 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 				return err
 			}
 			n = d.number(doc)
-			return put(tx, numberKey+doc.E164, doc)
+			return adapter.PutDocument(tx, numberKey+doc.E164, doc)
 		})
 		return n, err
 	})

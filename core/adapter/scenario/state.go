@@ -2,8 +2,6 @@ package scenario
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -70,11 +68,7 @@ func (p Provider) lose(ctx context.Context, c Call, w Name) error {
 		if err := prune(tx, now); err != nil {
 			return err
 		}
-		doc, err := json.Marshal(m)
-		if err != nil {
-			return err
-		}
-		return tx.Put(prefix+c.About, doc)
+		return adapter.PutDocument(tx, prefix+c.About, m)
 	})
 	if err == nil && lose {
 		err = lostConnection("The connection to the provider was lost before it answered, as sandbox:" + string(w) +
@@ -83,30 +77,22 @@ func (p Provider) lose(ctx context.Context, c Call, w Name) error {
 	return err
 }
 
-func load(tx adapter.StorageTx, about string) (m state, err error) {
-	doc, err := tx.Get(prefix + about)
-	if err != nil || doc == nil {
-		return m, err
-	}
-	return m, json.Unmarshal(doc, &m)
+func load(tx adapter.StorageTx, about string) (state, error) {
+	m, _, err := adapter.GetDocument[state](tx, prefix+about)
+	return m, err
 }
 
 // prune deletes the states whose lost replies are all older than rememberIt.
 func prune(tx adapter.StorageTx, now time.Time) error {
 	var stale []string
-	var broken error
-	err := tx.Scan(prefix, "", func(key string, doc []byte) bool {
-		var m state
-		if broken = json.Unmarshal(doc, &m); broken != nil {
-			return false
-		}
+	err := adapter.ScanDocuments(tx, prefix, "", func(key string, m state) bool {
 		if m.stale(now) {
 			stale = append(stale, key)
 		}
 		return true
 	})
-	if err != nil || broken != nil {
-		return errors.Join(err, broken)
+	if err != nil {
+		return err
 	}
 	for _, key := range stale {
 		if err := tx.Delete(key); err != nil {
