@@ -1,7 +1,6 @@
 package caldav_test
 
 import (
-	"strings"
 	"testing"
 
 	"frontdesk/adapters/calendar/caldav/fake"
@@ -28,16 +27,7 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			d := newAccount(t, fake.Options{}).open(t, c.path, map[string]any{"calendar": c.calendar})
 			err := d.(adapter.SetupChecker).CheckSetup(t.Context())
-			f := fault.From(err)
-			if c.reason == "" {
-				if err != nil {
-					t.Errorf("answered %v, want nil", err)
-				}
-				return
-			}
-			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) {
-				t.Errorf("answered %v, want %s of %q", err, c.reason, c.says)
-			}
+			adaptertest.WantSetup(t, err, c.reason, c.says)
 		})
 	}
 }

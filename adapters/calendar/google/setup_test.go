@@ -1,11 +1,11 @@
 package google_test
 
 import (
-	"strings"
 	"testing"
 
 	"frontdesk/adapters/calendar/google/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/fault"
 )
@@ -50,16 +50,7 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 				more["calendar_id"] = c.meant
 			}
 			err := s.open(t, token, more).(adapter.SetupChecker).CheckSetup(t.Context())
-			f := fault.From(err)
-			if c.reason == "" {
-				if err != nil {
-					t.Errorf("answered %v, want nil", err)
-				}
-				return
-			}
-			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) {
-				t.Errorf("answered %v, want %s of %q", err, c.reason, c.says)
-			}
+			adaptertest.WantSetup(t, err, c.reason, c.says)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package microsoft_test
 
 import (
 	"net/url"
-	"strings"
 	"testing"
 
 	"frontdesk/adapters/calendar/microsoft/fake"
@@ -59,16 +58,7 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 				})
 			}
 			err := a.openWith(token).(adapter.SetupChecker).CheckSetup(t.Context())
-			f := fault.From(err)
-			if c.reason == "" {
-				if err != nil {
-					t.Errorf("answered %v, want nil", err)
-				}
-				return
-			}
-			if f == nil || f.Reason != c.reason || !strings.Contains(f.Detail, c.says) {
-				t.Errorf("answered %v, want %s of %q", err, c.reason, c.says)
-			}
+			adaptertest.WantSetup(t, err, c.reason, c.says)
 		})
 	}
 }
