@@ -17,6 +17,7 @@ type Mark struct {
 type directoryChange struct {
 	number   int64
 	tenantID string
+	at       int64 // tells it from one of another server's in a restored database
 }
 
 // DirectoryChanges returns the ids of the tenants of which a key, a connection, the name or the settings were changed
@@ -24,9 +25,9 @@ type directoryChange struct {
 // false, some changes since the mark may be missing.
 func (s *Store) DirectoryChanges(ctx context.Context, since Mark) (changed []string, now Mark, whole bool, err error) {
 	rows, err := listByKey(ctx, s, func(row scanner) (c directoryChange, err error) {
-		return c, row.Scan(&now.server, &now.number, &c.number, &c.tenantID)
-	}, "SELECT now.server, now.number, COALESCE(c.number, 0), COALESCE(c.tenant_id, '') FROM ("+s.dialect.mark+
-		") AS now LEFT JOIN directory_changes AS c ON c.number >= $1", cmp.Or(since.number, math.MaxInt64))
+		return c, row.Scan(&now.server, &now.number, &c.number, &c.tenantID, &c.at)
+	}, "SELECT now.server, now.number, COALESCE(c.number, 0), COALESCE(c.tenant_id, ''), COALESCE(c.changed_at, 0) "+
+		"FROM ("+s.dialect.mark+") AS now LEFT JOIN directory_changes AS c ON c.number >= $1", cmp.Or(since.number, math.MaxInt64))
 	now.later = map[directoryChange]bool{}
 	for _, c := range rows {
 		if c.number == 0 { // the row that tells only the mark

@@ -119,6 +119,25 @@ func TestDirectoryChangesOfATransactionThatTakesLong(t *testing.T) {
 	equal(t, len(changed), 0)
 }
 
+// A restored database has notes of another server, whose numbers this one comes to later.
+func TestDirectoryChangesBesideRestoredOnes(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, storetest.ReusedPostgres(t))
+	acme := tenant(t, s, "acme")
+	must(t, s.Execute(t.Context(), `INSERT INTO directory_changes (number, tenant_id)
+		SELECT CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT) + i, 'acme' FROM generate_series(1, 1000) AS i`))
+	_, mark, _, err := s.DirectoryChanges(t.Context(), store.Mark{})
+	must(t, err)
+	_, mark, _, err = s.DirectoryChanges(t.Context(), mark)
+	must(t, err)
+	must(t, s.UpdateTenant(t.Context(), acme.ID, json.RawMessage(`{"timezone":"Europe/Berlin"}`)))
+	changed, _, _, err := s.DirectoryChanges(t.Context(), mark)
+	must(t, err)
+	if !slices.Equal(changed, []string{"acme"}) {
+		t.Errorf("changed %q, want the tenant", changed)
+	}
+}
+
 // After a failover, the last changes before it may be lost, and their numbers given to others.
 func TestDirectoryChangesOfAnotherServer(t *testing.T) {
 	t.Parallel()

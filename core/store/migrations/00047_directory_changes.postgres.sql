@@ -23,7 +23,8 @@ BEGIN
     ELSE
         changed := NEW.tenant_id;
     END IF;
-    INSERT INTO directory_changes (tenant_id) VALUES (COALESCE(changed, '')) ON CONFLICT DO NOTHING;
+    INSERT INTO directory_changes (tenant_id) VALUES (COALESCE(changed, ''))
+        ON CONFLICT (number, tenant_id) DO UPDATE SET changed_at = EXCLUDED.changed_at; -- maybe one of a restored database
     RETURN NULL;
 END
 $$;
