@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
@@ -92,37 +93,42 @@ func (e apiError) problems() []problem {
 	return append(slices.Clone(e.Errors), problem{Message: e.Message, Context: e.Context})
 }
 
-// notValid returns a fault that names our fields, or HubSpot's property if it is not one of ours. In that
-// case the setting fields gives the property a wrong value, or the account's rules for tickets, which also
-// hold for API writes, require one.
+// notValid returns a fault that names our fields, or HubSpot's properties if none of them is ours. In that
+// case the setting fields gives them wrong values, or the account's rules for tickets, which also hold for API
+// writes, require them.
 func (d *driver) notValid(plain *fault.Error, answer apiError) *fault.Error {
 	var fields []fault.Field
-	foreign := ""
+	var missing, unfit []string
+	refusesKey := false
 	for _, property := range answer.properties() {
 		field, known := ours[property]
 		switch {
 		case known:
 			fields = append(fields, field)
-		case shortName.MatchString(property):
-			foreign = property
+		case !shortName.MatchString(property):
+		case property == d.keyProperty:
+			refusesKey = true
+		case d.fields[property] != nil || property == sourceProperty:
+			unfit = crm.AddText(unfit, property)
+		default:
+			missing = crm.AddText(missing, property)
 		}
 	}
 	fields = append(fields, answer.missingRecords()...)
-	if len(fields) > 0 {
+	switch {
+	case len(fields) > 0:
 		slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
 		return plain.RestateAs(fault.InvalidFields(slices.CompactFunc(fields,
 			func(a, b fault.Field) bool { return a.Path == b.Path })...))
-	}
-	switch {
-	case foreign == "":
-		return plain
-	case foreign == d.keyProperty:
+	case len(missing) > 0:
+		return plain.RestateAs(adapter.MissingField(name, strings.Join(missing, ", ")))
+	case len(unfit) > 0:
+		return plain.RestateAs(adapter.UnfitField(name, strings.Join(unfit, ", ")))
+	case refusesKey:
 		return plain.Restate(fault.Invalid, fault.ReasonProviderRefused,
-			"HubSpot refuses the ticket because of its property "+foreign+", the connection's key_property.")
-	case d.fields[foreign] != nil || foreign == sourceProperty:
-		return plain.RestateAs(adapter.UnfitField(name, foreign))
+			"HubSpot refuses the ticket because of its property "+d.keyProperty+", the connection's key_property.")
 	}
-	return plain.RestateAs(adapter.MissingField(name, foreign))
+	return plain
 }
 
 // ours maps HubSpot's properties to the faults of our fields.

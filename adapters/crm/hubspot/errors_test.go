@@ -56,6 +56,11 @@ func TestRefusalsAreTold(t *testing.T) {
 			body: `{` + at + `,"message":"Error creating TICKET. Some required properties were not set.","context":{"properties":["building"]}}`,
 		},
 		{
+			rule: "all properties of the account's own, each once", status: 400, code: fault.Unsupported,
+			reason: fault.ReasonProviderMisconfigured, detail: "nothing sets: building, floor.",
+			body: `{` + at + `,"message":"Error creating TICKET. Some required properties were not set.","context":{"properties":["building","floor"]},"errors":[{"message":"building is required","context":{"propertyName":["building"]}}]}`,
+		},
+		{
 			rule: "what is no name is not repeated", status: 400, code: fault.Invalid,
 			reason: fault.ReasonProviderRefused, detail: "reports that the request is not valid",
 			body: `{` + at + `,"message":"x","context":{"properties":["<script>"]}}`,
