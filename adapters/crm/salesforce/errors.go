@@ -128,8 +128,17 @@ func partRefusal(
 			"The connection's external_id_field is not marked External ID at Salesforce, or the connected "+
 				"user cannot see it.")
 	}
+	all := errorsOf(body) // each rule that refuses the case has an error of its own
+	for _, e := range all {
+		if e.Code != first.Code || !foreign(e, setting) || !foreign(first, setting) {
+			continue
+		}
+		for _, field := range e.Fields {
+			first.Fields = crm.AddText(first.Fields, field)
+		}
+	}
 	f := meaning(plain, first, t, setting)
-	for _, e := range errorsOf(body) { // each rule that refuses the case has an error of its own
+	for _, e := range all {
 		f = alsoInvalid(f, meaning(plain, e, t, setting))
 	}
 	return f

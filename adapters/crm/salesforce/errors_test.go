@@ -129,6 +129,16 @@ func TestEachErrorNamesItsFields(t *testing.T) {
 	}
 }
 
+func TestEachErrorNamesTheFieldsThatNothingSets(t *testing.T) {
+	body := []byte(`[{"errorCode":"FIELD_CUSTOM_VALIDATION_EXCEPTION","fields":["Region__c"]},` +
+		`{"errorCode":"FIELD_CUSTOM_VALIDATION_EXCEPTION","fields":["Floor__c","Region__c"]},` +
+		`{"errorCode":"FIELD_CUSTOM_VALIDATION_EXCEPTION","fields":["Priority"]}]`)
+	f := partRefusal(http.StatusBadRequest, body, firstError(body), crm.NewTicket{}, nil)
+	if f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, ": Region__c, Floor__c.") {
+		t.Errorf("means %v", f)
+	}
+}
+
 func TestACallThatNamesNoRecordIsForbiddenToUseOne(t *testing.T) {
 	f := refusal(http.StatusForbidden, nil,
 		[]byte(`[{"errorCode":"INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY"}]`))
