@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/fair"
 	"frontdesk/core/requestlog"
 	"frontdesk/core/telemetry"
 )
@@ -107,8 +108,8 @@ type api struct {
 	protocols    []Protocol
 	gate         *gate
 	refusals     tally
-	bodies       *shares // bodies that are being read
-	waiting      *shares // writes that wait for the result of an equal one
+	bodies       *fair.Shares // bodies that are being read
+	waiting      *fair.Shares // writes that wait for the result of an equal one
 	rates        *rateLimits
 }
 
@@ -162,8 +163,8 @@ func newAPI(o Options) (*api, error) {
 		catalogue:    newCatalogue(),
 		pages:        o.Pages,
 		protocols:    o.Protocols,
-		bodies:       newShares(maxBodiesAtOnce),
-		waiting:      newShares(maxWaiting),
+		bodies:       fair.NewShares(maxBodiesAtOnce),
+		waiting:      fair.NewShares(maxWaiting),
 		rates:        newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant).sharedBy(o.Budgets),
 	}
 	if a.now == nil {
@@ -185,7 +186,7 @@ func newAPI(o Options) (*api, error) {
 	a.gate = newGate(most, queues(o.StoreWaited))
 	if a.metrics != nil {
 		a.metrics.Watch(telemetry.Watched{Gate: a.gate.load, Queues: map[string]func() int{
-			"body": a.bodies.load, "equal": a.waiting.load,
+			"body": a.bodies.Load, "equal": a.waiting.Load,
 		}})
 	}
 	a.deprecation = deprecationHeaders(a.publicURL, o.LegacySunset)

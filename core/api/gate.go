@@ -58,7 +58,7 @@ func newGate(most int, queue func() float64) *gate {
 // readsOf returns the part of a limit that reads may take.
 func readsOf(limit int) int { return max(1, int(float64(limit)*readsShare)) }
 
-// share returns how many requests a tenant may have inside: as many as are free, as in [shares]. If the limit
+// share returns how many requests a tenant may have inside: as many as are free, as in [fair.Shares]. If the limit
 // has fallen below the number of requests inside, none are free. Then the share is an equal part of the
 // limit, so that only the tenants with more requests than that have to wait for theirs to end.
 func (g *gate) share(others int) int {

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/fair"
 	"frontdesk/core/fault"
 	"frontdesk/core/telemetry"
 )
@@ -131,7 +132,7 @@ var errNoRoom = fault.New(fault.Unavailable, fault.ReasonOverloaded,
 // room is what a request of a protocol has of the room for bodies. A large body takes as much as several of
 // operations.
 type room struct {
-	of    *shares
+	of    *fair.Shares
 	whose string
 	units int // of maxBodyBytes
 }
@@ -143,17 +144,17 @@ func (r *room) fits(size int) bool {
 		return true
 	}
 	units := max(1, (size+maxBodyBytes-1)/maxBodyBytes)
-	if units > r.units && !r.of.take(r.whose, units-r.units) {
+	if units > r.units && !r.of.Take(r.whose, units-r.units) {
 		return false
 	}
 	if units < r.units {
-		r.of.give(r.whose, r.units-units)
+		r.of.Give(r.whose, r.units-units)
 	}
 	r.units = units
 	return true
 }
 
-func (r *room) leave() { r.of.give(r.whose, r.units) }
+func (r *room) leave() { r.of.Give(r.whose, r.units) }
 
 // claimant returns the caller of a request of a protocol, and reports whether that is only claimed.
 func (a *api) claimant(r *http.Request, p Protocol) (caller apikey.Caller, claimed bool, err error) {

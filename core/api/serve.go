@@ -127,13 +127,13 @@ func (a *api) admit(
 // body reads the body, even for operations that take none: the server would otherwise wait for it before it
 // responds. The number of bodies being read is bounded, since each takes memory and a connection.
 func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant string) ([]byte, error) {
-	if !a.bodies.take(tenant, 1) {
+	if !a.bodies.Take(tenant, 1) {
 		exchangeOf(c).refused = true
 		c.Header("Connection", "close") // otherwise the server would wait for the refused body
 		return nil, fault.New(fault.Unavailable, fault.ReasonOverloaded,
 			"Too many request bodies are arriving at the same time. Send each body at once.")
 	}
-	defer a.bodies.give(tenant, 1)
+	defer a.bodies.Give(tenant, 1)
 	if err := readFromNow(ctx, c.Writer, c.Request); err != nil { // the store may have taken long to tell who calls
 		return nil, err
 	}
@@ -171,11 +171,11 @@ func readUntil(w http.ResponseWriter, r *http.Request, end time.Time) error {
 // have their own bound.
 func (a *api) aside(tenant string) func(wait func() error) error {
 	return func(wait func() error) error {
-		if !a.waiting.take(tenant, 1) {
+		if !a.waiting.Take(tenant, 1) {
 			return fault.New(fault.Unavailable, fault.ReasonOverloaded,
 				"Too many equal requests are waiting for the answer to the first one.")
 		}
-		defer a.waiting.give(tenant, 1)
+		defer a.waiting.Give(tenant, 1)
 		a.gate.leave(tenant, true)
 		defer func() { a.gate.back(a.now(), tenant, true) }()
 		return wait()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/fair"
 	"frontdesk/core/fault"
 )
 
@@ -25,10 +26,10 @@ func TestATenantHasItsShareAndLeavesSome(t *testing.T) {
 	queue := 0.0
 	gated := newGate(1000, func() float64 { return queue })
 	gated.fewest = 100
-	bodies := newShares(1000)
+	bodies := fair.NewShares(1000)
 	for name, take := range map[string]func(tenant string) bool{
 		"places": func(tenant string) bool { return gated.enter(now, tenant, true) },
-		"bodies": func(tenant string) bool { return bodies.take(tenant, 1) },
+		"bodies": func(tenant string) bool { return bodies.Take(tenant, 1) },
 	} {
 		for _, step := range []struct {
 			tenant string
@@ -46,8 +47,8 @@ func TestATenantHasItsShareAndLeavesSome(t *testing.T) {
 			t.Errorf("%s: none is left for a fifth tenant", name)
 		}
 	}
-	bodies.give("a", 1)
-	if !bodies.take("e", 1) || bodies.take("a", 1) {
+	bodies.Give("a", 1)
+	if !bodies.Take("e", 1) || bodies.Take("a", 1) {
 		t.Error("what a tenant gives back is not there for the one that has least")
 	}
 
@@ -328,7 +329,7 @@ func FuzzMembers(f *testing.F) {
 // A write gives up its place while it waits for an equal one. The number of waiting writes is bounded for
 // each tenant.
 func TestWhoWaitsForAnEqualCallHoldsNoPlace(t *testing.T) {
-	a := &api{now: time.Now, gate: newGate(10, func() float64 { return 0 }), waiting: newShares(8)}
+	a := &api{now: time.Now, gate: newGate(10, func() float64 { return 0 }), waiting: fair.NewShares(8)}
 	other := errors.New("what the other call came to")
 	var wait func(deep int) error
 	wait = func(deep int) error {
@@ -350,7 +351,7 @@ func TestWhoWaitsForAnEqualCallHoldsNoPlace(t *testing.T) {
 		t.Errorf("four that wait: %v", err)
 	}
 	for range 4 {
-		a.waiting.take("a", 1)
+		a.waiting.Take("a", 1)
 	}
 	for tenant, want := range map[string]string{"a": fault.ReasonOverloaded, "b": ""} {
 		a.gate.enter(a.now(), tenant, true)

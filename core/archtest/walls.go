@@ -133,7 +133,7 @@ func Walls() []Wall {
 			Folder: "core/parallel", May: []string{"core/pause", "core/telemetry"},
 			Why: "Functions side by side: what they do is not known here.",
 		},
-		{Folder: "core/fair", Why: "Turns among tenants: nothing else is known of them."},
+		{Folder: "core/fair", Why: "Turns and shares of tenants: nothing else is known of them."},
 		{Folder: "core/timezone", Why: "The names of time zones, and what their clocks show."},
 		{Folder: "core/jsonread", Why: "JSON of a known shape."},
 		{Folder: "core/heap", Why: "When garbage is collected."},
@@ -326,9 +326,9 @@ func Walls() []Wall {
 		{
 			Folder: "core/service",
 			May: []string{
-				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/guard",
-				"core/journal", "core/language", "core/normalize", "core/parallel", "core/pause", "core/phonenumber",
-				"core/record", "core/singleflight", "core/slots", "core/speech", "core/spelling", "core/store",
+				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fair", "core/fault",
+				"core/guard", "core/journal", "core/language", "core/normalize", "core/parallel", "core/pause",
+				"core/phonenumber", "core/record", "core/singleflight", "core/slots", "core/speech", "core/spelling", "core/store",
 				"core/apikey", "core/connection", "core/tenant",
 			},
 			Tests: []string{"core/**"},

@@ -1,4 +1,5 @@
-// Package fair shares what only one call can use at a time among tenants.
+// Package fair shares among tenants what only one call can use at a time ([Mutex]), or what there is only so much of
+// ([Shares]).
 package fair
 
 import (

@@ -9,6 +9,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/connection"
+	"frontdesk/core/fair"
 	"frontdesk/core/fault"
 	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
@@ -26,6 +27,7 @@ type Calendar struct {
 	recent  *recentLocations
 	hours   *cache[*slots.Hours]  // owners' working hours; nil: the provider does not tell them
 	long    *cache[time.Duration] // by calendar: the shortest window whose list took several pages
+	room    *fair.Shares          // for lists of events
 }
 
 const rememberHours = time.Hour
@@ -35,6 +37,7 @@ func newCalendar(o *Options, j *journal.Journal) *Calendar {
 		opts: o, journal: j, recent: newRecentLocations(), kept: newKeptCalendars(),
 		hours: newCache[*slots.Hours](o.Now, rememberHours),
 		long:  newCache[time.Duration](o.Now, rememberLong),
+		room:  fair.NewShares(maxListUnits),
 	}
 }
 
@@ -60,6 +63,7 @@ type calendarClient struct {
 	view       *view // of the account's calendars, within a call of withCalendars; nil: none
 	hours      *cache[*slots.Hours]
 	long       *cache[time.Duration]
+	room       *fair.Shares
 	tenant     tenant.Tenant
 	traits     calendar.Traits
 	sandbox    bool
@@ -78,7 +82,7 @@ func (s *Calendar) newClient(c apikey.Caller, o connection.Opened[calendar.Drive
 	traits := o.Driver.Traits()
 	client := calendarClient{
 		opts: s.opts, driver: o.Driver, connection: o.Connection, kept: s.kept, hours: s.hours,
-		long: s.long, tenant: c.Tenant, traits: traits, sandbox: o.Target.Sandbox,
+		long: s.long, room: s.room, tenant: c.Tenant, traits: traits, sandbox: o.Target.Sandbox,
 		endpoint: newEndpoint(s.opts, o, traits.MaxConcurrent, o.Driver.Account),
 	}
 	client.endpoint.missing = client.calendarMissing

@@ -309,7 +309,7 @@ func (c calendarClient) busyTimes(
 	}
 	reading, cancel := calendar.WithShare(ctx, readingShare)
 	defer cancel()
-	unread := readLists(reading, lists, c.tryPages)
+	unread := c.readLists(reading, lists, c.tryPages)
 	var busy []calendar.Busy
 	for i, l := range lists {
 		if l.err == nil && !l.complete {

@@ -41,6 +41,9 @@ func (s *Calendar) List(ctx context.Context, c apikey.Caller, in ListEvents) (re
 	if err != nil {
 		return record.EventsAnswer{}, err
 	}
+	if err := client.keepRoom(ctx, found.events); err != nil {
+		return record.EventsAnswer{}, err
+	}
 	if err := s.rememberLocations(ctx, client, found.events); err != nil {
 		return record.EventsAnswer{}, err
 	}
@@ -84,7 +87,7 @@ func (c calendarClient) readEvents(
 	if len(lists) == 1 && c.isLong(ids[0], w) {
 		lists, read = lists[0].inParts(), c.readParts
 	}
-	err = readLists(ctx, lists, func(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
+	err = c.readLists(ctx, lists, func(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
 		if err := tooMuch(lists); err != nil {
 			return nil, err
 		}

@@ -7,13 +7,16 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
+	"frontdesk/core/fair"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/slots"
+	"frontdesk/core/tenant"
 )
 
 func (a *calendarAccount) fill(calendarID string, n int) {
@@ -114,7 +117,7 @@ func TestAListWhosePagesRepeatEndsWithAFault(t *testing.T) {
 func TestAListWithTooManyPeopleIsRefused(t *testing.T) {
 	t.Parallel()
 	people := slices.Repeat([]calendar.Attendee{{Email: strings.Repeat("x", 300)}}, 200)
-	for events, refused := range map[int]bool{400: false, 600: true} {
+	for events, refused := range map[int]bool{200: false, 300: true} {
 		l := eventList{next: calendar.Query{Zone: "UTC"}}
 		l.add(calendar.Page{Events: slices.Repeat([]calendar.Event{{Attendees: people}}, events)})
 		if refused != (l.err != nil) {
@@ -124,6 +127,54 @@ func TestAListWithTooManyPeopleIsRefused(t *testing.T) {
 			wantReason(t, l.err, fault.Exhausted, fault.ReasonTooManyEvents)
 		}
 	}
+}
+
+// Lists of one tenant leave room for those of another, while they are read, and until they are answered.
+func TestListsTakeRoomByWhatTheyTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := fair.NewShares(maxListUnits)
+		of := func(tenantID string) calendarClient {
+			return calendarClient{room: room, tenant: tenant.Tenant{ID: tenantID}}
+		}
+		events := func(bytes int) []calendar.Event { return []calendar.Event{{Title: strings.Repeat("x", bytes)}} }
+		read := func(tenantID string, bytes int, meanwhile func()) error {
+			page := 0
+			return of(tenantID).readLists(t.Context(), []*eventList{{}},
+				func(context.Context, []calendar.Query) ([]pageRead, error) {
+					if page++; page == 2 {
+						meanwhile()
+					}
+					next := map[int]string{1: "2"}[page]
+					return []pageRead{{page: calendar.Page{Events: events(bytes / 2), Next: next}}}, nil
+				})
+		}
+		first, end := context.WithCancel(t.Context())
+		if err := of("a").keepRoom(first, events(10<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if err := read("a", 10<<20, func() {
+			wantReason(t, of("a").keepRoom(t.Context(), events(10<<20)), fault.Unavailable, fault.ReasonOverloaded)
+		}); err != nil {
+			t.Error(err)
+		}
+		if err := of("a").keepRoom(t.Context(), events(10<<20)); err != nil {
+			t.Errorf("after one was read: %v", err)
+		}
+		wantReason(t, read("a", 10<<20, func() {}), fault.Unavailable, fault.ReasonOverloaded)
+		for range 1000 {
+			if err := read("a", unitBytes/2, func() {}); err != nil {
+				t.Fatalf("a usual list: %v", err)
+			}
+		}
+		if err := read("b", 10<<20, func() {}); err != nil {
+			t.Errorf("of another tenant: %v", err)
+		}
+		end()
+		synctest.Wait()
+		if err := read("a", 10<<20, func() {}); err != nil {
+			t.Errorf("after one was answered: %v", err)
+		}
+	})
 }
 
 // A long list is read in parts from the second time on. Events that last are in the answer to each part, and count once.
@@ -136,10 +187,10 @@ func TestAListInPartsHasAsManyPeopleAsOneInOnePart(t *testing.T) {
 	long := eventList{next: calendar.Query{From: hour(9), To: hour(9).AddDate(0, 1, 0), Zone: "UTC"}}
 	parts := long.inParts()
 	for _, part := range parts {
-		part.add(calendar.Page{Events: slices.Repeat([]calendar.Event{event}, 400)})
+		part.add(calendar.Page{Events: slices.Repeat([]calendar.Event{event}, 200)})
 	}
-	if err := tooMuch(parts); err != nil || len(parts[0].events) != 400 || len(parts[1].events) != 0 {
-		t.Errorf("400 events of 200 people, which are no more than one answer has: %v", err)
+	if err := tooMuch(parts); err != nil || len(parts[0].events) != 200 || len(parts[1].events) != 0 {
+		t.Errorf("200 events of 200 people, which are no more than one answer has: %v", err)
 	}
 }
 

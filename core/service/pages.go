@@ -15,9 +15,11 @@ import (
 
 const (
 	maxEvents       = 2500     // in one response
-	maxEventBytes   = 32 << 20 // of what one response tells of them: each may have a long title and many attendees
-	listConcurrency = 10       // calendars read at one time; the guard enforces the provider's own limit
-	maxEmptyPages   = 100      // consecutive pages without events before paging counts as broken
+	maxEventBytes   = 16 << 20 // of what one response tells of them: each may have a long title and many attendees
+	maxListUnits    = 384      // of what all lists tell at once: 48 MiB, and four times that with records and bodies
+	unitBytes       = 128 << 10
+	listConcurrency = 10  // calendars read at one time; the guard enforces the provider's own limit
+	maxEmptyPages   = 100 // consecutive pages without events before paging counts as broken
 )
 
 // eventList is the events of one calendar, of which pages are being read.
@@ -163,16 +165,24 @@ func bytesOf(e *calendar.Event) int {
 	return size
 }
 
+// toldBy returns how many bytes lists tell.
+func toldBy(lists []*eventList) (bytes int) {
+	for _, l := range lists {
+		bytes += l.bytes
+	}
+	return bytes
+}
+
 // tooMuch returns an error if lists have more than one response may.
 func tooMuch(lists []*eventList) error {
-	events, bytes := 0, 0
+	events := 0
 	for _, l := range lists {
-		events, bytes = events+len(l.events), bytes+l.bytes
+		events += len(l.events)
 	}
 	switch {
 	case events > maxEvents:
 		return tooManyEvents()
-	case bytes > maxEventBytes:
+	case toldBy(lists) > maxEventBytes:
 		return fault.New(fault.Exhausted, fault.ReasonTooManyEvents, "The events in this window have more attendees, "+
 			"or longer titles, than one answer can hold. Ask for a narrower one.")
 	}
@@ -218,6 +228,44 @@ func readLists(ctx context.Context, lists []*eventList, read pageReader) error {
 		}
 	}
 }
+
+// readLists reads lists as the function of this name does. Meanwhile they take room, the more the more they tell.
+func (c calendarClient) readLists(ctx context.Context, lists []*eventList, read pageReader) error {
+	taken := 0
+	defer func() { c.room.Give(c.tenant.ID, taken) }()
+	take := func() error {
+		more := max(0, toldBy(lists)/unitBytes-taken)
+		if !c.room.Take(c.tenant.ID, more) {
+			return errNoRoom
+		}
+		taken += more
+		return nil
+	}
+	err := readLists(ctx, lists, func(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
+		if err := take(); err != nil {
+			return nil, err
+		}
+		return read(ctx, queries)
+	})
+	return cmp.Or(err, take())
+}
+
+// keepRoom takes room for events until ctx ends: their records and the body of the answer need several times as much.
+func (c calendarClient) keepRoom(ctx context.Context, events []calendar.Event) error {
+	bytes := 0
+	for i := range events {
+		bytes += bytesOf(&events[i])
+	}
+	units := bytes / unitBytes
+	if !c.room.Take(c.tenant.ID, units) {
+		return errNoRoom
+	}
+	context.AfterFunc(ctx, func() { c.room.Give(c.tenant.ID, units) })
+	return nil
+}
+
+var errNoRoom = fault.Unacted(fault.New(fault.Unavailable, fault.ReasonOverloaded,
+	"Too many lists of events with many attendees or long titles are being made at the same time."))
 
 var listEvents = read("list-events")
 
