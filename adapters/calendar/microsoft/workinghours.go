@@ -2,6 +2,7 @@ package microsoft
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,10 +30,16 @@ func (d *driver) WorkingHours(ctx context.Context) (calendar.WorkingWeek, bool, 
 			StartTime: inUniversalTime(now), EndTime: inUniversalTime(now.Add(time.Hour)),
 		},
 	})
+	if err == nil && answer.Value == nil {
+		err = noList()
+	}
 	if err != nil {
+		_, isUnread := errors.AsType[*graph.Unreadable](err)
 		switch fault.From(err).Code {
 		case fault.Invalid, fault.Forbidden, fault.NotFound, fault.Unsupported:
-			return none, false, nil // not for this account
+			if !isUnread {
+				return none, false, nil // not for this account
+			}
 		}
 		return none, false, err
 	}

@@ -68,13 +68,26 @@ func TestWorkingHours(t *testing.T) {
 	}
 }
 
-// An outage is not taken for an account without working hours.
+// An outage is not taken for an account without working hours, nor is an answer that is none: callers would be offered
+// other hours, for as long as those are remembered.
 func TestWorkingHoursThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	a := serve(t, fake.Options{}, nil)
-	d := a.open().(calendar.HoursTeller)
-	a.Fail("me/calendar/getSchedule", http.StatusServiceUnavailable, "ErrorServerBusy", nil)
-	if _, ok, err := d.WorkingHours(t.Context()); ok || err == nil || fault.From(err).Code == fault.Invalid {
-		t.Errorf("%v, %v", ok, err)
+	for name, answer := range map[string]struct {
+		status int
+		body   string
+	}{
+		"an outage":           {http.StatusServiceUnavailable, `{"error":{"code":"ErrorServerBusy"}}`},
+		"the page of a proxy": {http.StatusOK, "<html>"},
+		"cut off":             {http.StatusOK, `{"value":[{"workingHours":{`},
+		"another answer":      {http.StatusOK, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := serve(t, fake.Options{}, nil)
+			d := a.open().(calendar.HoursTeller)
+			a.FailWith("me/calendar/getSchedule", answer.status, answer.body)
+			if _, ok, err := d.WorkingHours(t.Context()); ok || err == nil || fault.From(err).Code == fault.Invalid {
+				t.Errorf("%v, %v", ok, err)
+			}
+		})
 	}
 }
