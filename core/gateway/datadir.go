@@ -27,8 +27,11 @@ func checkDirectories(cfg config.Config) error {
 	if err := checkDirectory("data_dir", cfg.DataDir); err != nil {
 		return err
 	}
-	if path, err := store.PathOf(storeURL(cfg)); err == nil {
-		return checkDirectory("store.url", filepath.Dir(path))
+	paths, _ := store.PathsOf(storeURL(cfg)) // which opening it reports
+	for _, path := range paths {
+		if err := checkDirectory("store.url", filepath.Dir(path)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

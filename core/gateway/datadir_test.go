@@ -127,6 +127,13 @@ func TestWhatOthersCanWriteIsRefused(t *testing.T) {
 		}
 		cfg.Store.URL = "sqlite:" + link
 		wantRefused(t, starts(t.Context(), cfg), ReasonDirectoryExposed, otherDir)
+		// Nor may others turn a link to a directory of the gateway's own.
+		link = filepath.Join(otherDir, "link.db")
+		if err := os.Symlink(filepath.Join(cfg.DataDir, "f.db"), link); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Store.URL = "sqlite:" + link
+		wantRefused(t, starts(t.Context(), cfg), ReasonDirectoryExposed, otherDir)
 	})
 }
 

@@ -160,19 +160,31 @@ func rename(from, to string) (moved string, err error) {
 
 // PathOf returns the path of the file of a store. A store on PostgreSQL has none, which is an error.
 func PathOf(url string) (string, error) {
-	path, isFile := strings.CutPrefix(url, "sqlite:")
-	if !isFile {
-		return "", noFile("Stop every gateway, restore the copy with pg_restore --exit-on-error --no-owner into an empty " +
-			"database at the address in store.url, and run frontdesk migrate --begin-anew.")
+	all, err := PathsOf(url)
+	if err != nil {
+		return "", err
 	}
-	return pathOf(strings.TrimPrefix(path, "//"))
+	return all[len(all)-1], nil
 }
 
-// pathOf returns the whole path of a database file. Where it is a symbolic link, that is where the link leads, also if
-// no file is there yet: SQLite keeps its log beside the file, and who may write there may write the database.
-func pathOf(path string) (string, error) {
-	path, err := filepath.Abs(path)
+// PathsOf returns the path of the file of a store, and before it those of the symbolic links by which the store's
+// address leads there.
+func PathsOf(url string) ([]string, error) {
+	path, isFile := strings.CutPrefix(url, "sqlite:")
+	if !isFile {
+		return nil, noFile("Stop every gateway, restore the copy with pg_restore --exit-on-error --no-owner into an empty " +
+			"database at the address in store.url, and run frontdesk migrate --begin-anew.")
+	}
+	return pathsOf(strings.TrimPrefix(path, "//"))
+}
+
+// pathsOf returns the whole path of a database file, and before it those of the symbolic links that lead to it, also if
+// no file is there yet: SQLite keeps its log beside the file, and who may write there, or beside a link, may replace the
+// database.
+func pathsOf(path string) (all []string, err error) {
+	path, err = filepath.Abs(path)
 	for range mostLinks {
+		all = append(all, path)
 		to, isNoLink := os.Readlink(path)
 		if err != nil || isNoLink != nil {
 			break
@@ -184,7 +196,7 @@ func pathOf(path string) (string, error) {
 		}
 		path = to
 	}
-	return path, err
+	return all, err
 }
 
 const mostLinks = 40 // as Linux follows; SQLite reports what is still a link

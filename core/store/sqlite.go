@@ -27,11 +27,11 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	if path == "" {
 		return nil, fault.InvalidField("store.url", `must name a file: "sqlite:PATH".`)
 	}
-	given := path
-	path, err := pathOf(given)
+	paths, err := pathsOf(path)
 	if err != nil {
 		return nil, unavailable(err)
 	}
+	given, path := paths[0], paths[len(paths)-1]
 	if err := found(path); err != nil {
 		return nil, orUnavailable(notOpened(err))
 	}
