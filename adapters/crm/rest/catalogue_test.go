@@ -880,6 +880,32 @@ func TestGorgiasTellsTheLastWordOfTheCustomer(t *testing.T) {
 	}
 }
 
+// The description is the first article or message, which an agent may have written for colleagues alone.
+func TestAnInternalNoteIsNoDescription(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		system   *system
+		kind     string
+		internal object
+	}{{zammad(), "article", object{"internal": true}}, {gorgias(), "message", object{"public": false}}} {
+		d, server := c.system.open(t)
+		made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe", Description: "He never pays."})
+		if err != nil || made.Description.Body != "He never pays." {
+			t.Fatalf("%s: opened %+v, %v", c.system.name, made, wrong(err))
+		}
+		server.v.mu.Lock()
+		maps.Copy(server.v.one(c.kind, "ticket", made.ID), c.internal)
+		server.v.mu.Unlock()
+		if err := (commenter{server.v}).Comment(t.Context(), made.ID, crmtest.Comment{Body: "At nine.", Public: true}); err != nil {
+			t.Fatal(err)
+		}
+		read, err := d.ByNumber(t.Context(), made.Number)
+		if err != nil || read.Description.Body != "" || read.LastComment.Body != "At nine." || read.Subject != "A pipe" {
+			t.Errorf("%s: read %+v, %v", c.system.name, read, wrong(err))
+		}
+	}
+}
+
 // If it is repeated, the call opens no other.
 func TestAGLPITicketThatIsDeletedAtOnceWasOpened(t *testing.T) {
 	t.Parallel()
