@@ -73,6 +73,27 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// An operator who has a line of the log, with the ids in it, finds out whose it is.
+func TestWhatTheLogNamesIsListed(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox")
+	var tenantID, connectionID string
+	err := storetest.Database(t, "sqlite:"+d.databaseFile()).QueryRow(
+		"SELECT tenant_id, id FROM connections").Scan(&tenantID, &connectionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, json := range []string{"", "--json"} {
+		tenants := d.must(strings.Fields("tenant list " + json)...)
+		connections := d.must(strings.Fields("connection list --tenant acme " + json)...)
+		if !strings.Contains(tenants, tenantID) || !strings.Contains(connections, connectionID) {
+			t.Errorf("%s and %s are not in\n%s%s", tenantID, connectionID, tenants, connections)
+		}
+	}
+}
+
 func TestASecretComesFromStandardInput(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")

@@ -167,6 +167,7 @@ type connectionList struct {
 }
 
 type connectionRow struct {
+	ID        string            `json:"id"` // as the log names it
 	Name      string            `json:"name"`
 	Kind      adapter.Kind      `json:"kind"`
 	Provider  string            `json:"provider"`
@@ -202,18 +203,18 @@ func (c connectionList) Run(ctx context.Context, s *session) error {
 		values, rows := make([]connectionRow, 0, len(connections)), make([][]string, 0, len(connections))
 		for _, x := range connections {
 			value := connectionRow{
-				Name: x.Name, Kind: x.Kind, Provider: x.Provider, Default: x.IsDefault, Status: x.Status, Email: x.Email,
-				Settings: x.Settings, CreatedAt: x.CreatedAt.UTC(),
+				ID: x.ID, Name: x.Name, Kind: x.Kind, Provider: x.Provider, Default: x.IsDefault, Status: x.Status,
+				Email: x.Email, Settings: x.Settings, CreatedAt: x.CreatedAt.UTC(),
 			}
 			if callback := callbacks[x.Name]; callback != "" {
 				value.RedirectURI = gateway.RedirectURI(cfg.Server.PublicURL, callback)
 			}
 			values = append(values, value)
 			rows = append(rows, []string{
-				x.Name, string(x.Kind), x.Provider, yes(x.IsDefault), string(x.Status), x.Email,
+				x.Name, string(x.Kind), x.Provider, yes(x.IsDefault), string(x.Status), x.Email, x.ID,
 			})
 		}
-		return s.list(c.JSON, values, []string{"NAME", "KIND", "PROVIDER", "DEFAULT", "STATUS", "ACCOUNT"}, rows)
+		return s.list(c.JSON, values, []string{"NAME", "KIND", "PROVIDER", "DEFAULT", "STATUS", "ACCOUNT", "ID"}, rows)
 	})
 }
 

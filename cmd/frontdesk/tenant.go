@@ -74,10 +74,10 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 		rows := make([][]string, 0, len(all.Tenants))
 		for _, t := range all.Tenants {
 			rows = append(rows, []string{
-				t.Name, t.Settings.Timezone, yes(t.Settings.PreventDoubleBooking), moment(t.CreatedAt),
+				t.Name, t.Settings.Timezone, yes(t.Settings.PreventDoubleBooking), moment(t.CreatedAt), t.ID,
 			})
 		}
-		return s.list(c.JSON, all.Tenants, []string{"NAME", "TIMEZONE", "PREVENTS DOUBLE BOOKING", "CREATED"}, rows)
+		return s.list(c.JSON, all.Tenants, []string{"NAME", "TIMEZONE", "PREVENTS DOUBLE BOOKING", "CREATED", "ID"}, rows)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 // Tenant is a tenant as the admin interface shows it.
 type Tenant struct {
+	ID        string          `json:"id" doc:"Its id, as the log names it." example:"tenant_7f3c"`
 	Name      string          `json:"name" doc:"Its name, unique in the gateway." example:"acme"`
 	Settings  tenant.Settings `json:"settings" doc:"Its settings. Those that are absent have their defaults."`
 	CreatedAt time.Time       `json:"created_at" doc:"When it was created."`
@@ -29,7 +30,7 @@ type TenantSpec struct {
 }
 
 func tenantOf(t tenant.Tenant) Tenant {
-	return Tenant{Name: t.Name, Settings: t.Settings, CreatedAt: t.CreatedAt.UTC()}
+	return Tenant{ID: t.ID, Name: t.Name, Settings: t.Settings, CreatedAt: t.CreatedAt.UTC()}
 }
 
 // ListTenants lists the tenants that the caller's key reaches.

@@ -272,14 +272,14 @@ func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, e
 	what, err := c.sealer.WrongKey(key)
 	if err != nil { // the key may be in force
 		c.opts.Log.ErrorContext(ctx, "an API key cannot be checked, because the key set cannot be read; make it "+
-			"readable for the user that the gateway runs as", "key", key.ID, "tenant", key.TenantID,
+			"readable for the user that the gateway runs as", "key", key.ID, "tenant_id", key.TenantID,
 			"error", errors.Unwrap(err))
 		return Caller{}, err
 	}
 	if what != "" {
 		c.opts.Log.ErrorContext(ctx,
 			"an API key is refused: its row is not as the gateway wrote it; run frontdesk doctor",
-			"key", key.ID, "tenant", key.TenantID, "what", "the row "+what)
+			"key", key.ID, "tenant_id", key.TenantID, "what", "the row "+what)
 		return Caller{}, ErrKey
 	}
 	caller := Caller{KeyID: key.ID, Test: key.Test}

@@ -415,7 +415,7 @@ func (d *Directory) MarkReconnect(ctx context.Context, c Connection, why string)
 	}
 	d.opts.Changed()
 	d.opts.Log.WarnContext(ctx, "a connection must be reconnected",
-		"tenant", c.TenantID, "connection", c.ID, "provider", c.Provider, "why", why)
+		"tenant_id", c.TenantID, "connection", c.ID, "provider", c.Provider, "why", why)
 	return nil
 }
 

@@ -177,7 +177,7 @@ func (j *Journal) tryRecover(ctx context.Context, i store.Intent) {
 	}
 	if err := j.recover(ctx, i); err != nil {
 		j.opts.Log.WarnContext(ctx, "an intent could not be recovered; it will be tried again",
-			"operation", i.Operation, "tenant", i.TenantID, "connection", i.ConnectionID, "error", err)
+			"operation", i.Operation, "tenant_id", i.TenantID, "connection", i.ConnectionID, "error", err)
 	}
 }
 

@@ -309,7 +309,7 @@ func (d *Directory) connect(
 	}
 	d.opts.Changed()
 	d.opts.Log.InfoContext(ctx, "a customer connected an account",
-		"tenant", made.TenantID, "connection", made.ID, "provider", made.Provider)
+		"tenant_id", made.TenantID, "connection", made.ID, "provider", made.Provider)
 	return made, nil
 }
 

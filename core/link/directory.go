@@ -229,13 +229,13 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 	genuine, err := d.sealer.Genuine(row)
 	if err != nil { // the link may be valid
 		d.opts.Log.ErrorContext(ctx, "a link cannot be checked, because the key set cannot be read; make it "+
-			"readable for the user that the gateway runs as", "tenant", row.TenantID,
+			"readable for the user that the gateway runs as", "tenant_id", row.TenantID,
 			"error", errors.Unwrap(err))
 		return linked{}, err
 	}
 	if !genuine {
 		d.opts.Log.ErrorContext(ctx, "a link is refused: its row was changed or inserted; run frontdesk doctor",
-			"tenant", row.TenantID)
+			"tenant_id", row.TenantID)
 		return linked{}, linkUnknown()
 	}
 	if !row.UsedAt.IsZero() {

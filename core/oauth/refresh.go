@@ -148,7 +148,7 @@ func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*
 	})
 	if err != nil {
 		s.options.Log.LogAttrs(ctx, slog.LevelError, "renewed tokens could not be stored and are lost",
-			slog.String("tenant_id", row.TenantID), slog.String("connection_id", row.ConnectionID),
+			slog.String("tenant_id", row.TenantID), slog.String("connection", row.ConnectionID),
 			slog.Any("error", err))
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (s *TokenSource) refuse(ctx context.Context, r *renewal, v view) (*entry, e
 	}
 	s.options.Log.LogAttrs(ctx, slog.LevelWarn, "the provider no longer renews the connection's tokens; the "+
 		"account must be connected again",
-		slog.String("tenant_id", row.TenantID), slog.String("connection_id", row.ConnectionID),
+		slog.String("tenant_id", row.TenantID), slog.String("connection", row.ConnectionID),
 		slog.String("provider", v.credentials.Client.Provider))
 	s.options.Changed(row.ConnectionID)
 	return s.refusedEntry(r, v), nil
@@ -216,12 +216,12 @@ func (s *TokenSource) postpone(ctx context.Context, r *renewal, v view, why erro
 	if err := s.options.Store.PostponeTokens(ctx, v.row, next); err != nil {
 		s.options.Log.LogAttrs(ctx, slog.LevelWarn,
 			"a lease of tokens could not be released, and will lapse",
-			slog.String("connection_id", v.row.ConnectionID), slog.Any("error", err))
+			slog.String("connection", v.row.ConnectionID), slog.Any("error", err))
 	}
 	if !errors.Is(why, errBusy) && v.row.Failures == 0 {
 		s.options.Log.LogAttrs(ctx, slog.LevelWarn, "tokens could not be renewed",
 			slog.String("tenant_id", v.row.TenantID),
-			slog.String("connection_id", v.row.ConnectionID), slog.String("provider", v.credentials.Client.Provider),
+			slog.String("connection", v.row.ConnectionID), slog.String("provider", v.credentials.Client.Provider),
 			slog.Any("error", why))
 	}
 }

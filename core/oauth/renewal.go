@@ -203,7 +203,7 @@ func (s *TokenSource) notSaved(ctx context.Context, r *renewal, why error) {
 	s.mu.Unlock()
 	if first {
 		s.options.Log.LogAttrs(ctx, slog.LevelWarn, "renewed tokens could not be stored yet; that is tried again until the "+
-			"store is back", slog.String("tenant_id", r.tenantID), slog.String("connection_id", r.connectionID),
+			"store is back", slog.String("tenant_id", r.tenantID), slog.String("connection", r.connectionID),
 			slog.Any("error", why))
 	}
 }

@@ -68,11 +68,11 @@ func (s *Numbers) reconcileOne(ctx context.Context, c connection.Connection) {
 	}
 	if err != nil {
 		s.opts.Log.WarnContext(ctx, "an account could not be compared with the table of numbers",
-			"tenant", c.TenantID, "connection", c.ID, "error", err)
+			"tenant_id", c.TenantID, "connection", c.ID, "error", err)
 	}
 	for _, d := range found {
 		s.opts.Log.InfoContext(ctx, "a number differs at its provider",
-			"tenant", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
+			"tenant_id", c.TenantID, "connection", c.ID, "number", d.ID, "kind", string(d.Kind), "repaired", d.Repaired)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Numbers) recoverStrays(ctx context.Context) error {
 	for _, row := range open {
 		if err := s.recoverStray(ctx, row); err != nil {
 			s.opts.Log.WarnContext(ctx, "a purchase without an intent could not be recovered; it will be tried again",
-				"tenant", row.TenantID, "connection", row.ConnectionID, "error", err)
+				"tenant_id", row.TenantID, "connection", row.ConnectionID, "error", err)
 		}
 	}
 	return nil
@@ -124,7 +124,7 @@ func (s *Numbers) returnDue(ctx context.Context) error {
 	for _, row := range due {
 		if err := s.returnNumber(ctx, row); err != nil && ctx.Err() == nil {
 			s.opts.Log.WarnContext(ctx, "a released number could not be given back; it will be tried again",
-				"tenant", row.TenantID, "number", row.ID, "error", err)
+				"tenant_id", row.TenantID, "number", row.ID, "error", err)
 		}
 	}
 	return nil

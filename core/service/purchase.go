@@ -104,7 +104,7 @@ func (b *purchase) perform(ctx context.Context) (store.Number, error) {
 	if err := b.opts.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
 		b.opts.Log.ErrorContext(ctx, "a purchase could not be closed; it counts towards the limits until it is "+
 			"recovered",
-			"tenant", b.row.TenantID, "error", err)
+			"tenant_id", b.row.TenantID, "error", err)
 	}
 	return number, err
 }

@@ -231,7 +231,7 @@ func (b *purchase) markOrdered(ctx context.Context) {
 	}
 	if err := b.opts.Store.MarkOrdered(ctx, b.row); err != nil {
 		b.opts.Log.WarnContext(ctx, "a pending order could not be recorded; it will be polled less often",
-			"tenant", b.row.TenantID, "error", err)
+			"tenant_id", b.row.TenantID, "error", err)
 		return
 	}
 	b.row.State = store.PurchaseOrdered

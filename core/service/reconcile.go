@@ -172,7 +172,7 @@ func (r *reconciliation) compare(
 			return row, false, err
 		case err != nil: // one number does not keep the others from being listed; the next list reads it
 			r.opts.Log.WarnContext(ctx, "a number that its account does not list could not be read",
-				"tenant", row.TenantID, "number", row.ID, "error", err)
+				"tenant_id", row.TenantID, "number", row.ID, "error", err)
 			return row, true, nil
 		}
 	}
@@ -311,7 +311,7 @@ func (r *reconciliation) repairRouting(
 		return row, err
 	default:
 		r.opts.Log.WarnContext(ctx, "the routing of a number could not be restored",
-			"tenant", row.TenantID, "number", row.ID, "error", err)
+			"tenant_id", row.TenantID, "number", row.ID, "error", err)
 		r.report(row, DriftMisrouted, false, what, f.Detail)
 		return row, nil
 	}
