@@ -328,8 +328,8 @@ func Walls() []Wall {
 			May: []string{
 				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fair", "core/fault",
 				"core/guard", "core/journal", "core/language", "core/normalize", "core/parallel", "core/pause",
-				"core/phonenumber", "core/record", "core/singleflight", "core/slots", "core/speech", "core/spelling", "core/store",
-				"core/apikey", "core/connection", "core/tenant",
+				"core/phonenumber", "core/record", "core/singleflight", "core/slots", "core/speech", "core/spelling",
+				"core/store", "core/apikey", "core/connection", "core/tenant",
 			},
 			Tests: []string{"core/**"},
 			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",

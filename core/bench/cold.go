@@ -53,7 +53,7 @@ func (b *bench) quiet(ctx context.Context, s scenario, latency time.Duration, ea
 	return nil
 }
 
-// quietCalls measures calls at a gateway that has just begun: those of the first name, and then further ones by the same
+// quietCalls measures calls at a gateway that has just begun: those of the first name, then further ones by the same
 // keys.
 func (b *bench) quietCalls(
 	ctx context.Context, s scenario, binary string, d *deployment, names []string, each int, into map[string][]sample,

@@ -54,7 +54,8 @@ func TestTheLogNamesTheBreaker(t *testing.T) {
 	}
 	delete(line, "time")
 	want := map[string]string{
-		"level": "WARN", "msg": "circuit breaker changed", "connection": "c1", "provider": "caldav", "from": "closed", "to": "open",
+		"level": "WARN", "msg": "circuit breaker changed", "connection": "c1", "provider": "caldav",
+		"from": "closed", "to": "open",
 	}
 	if !maps.Equal(line, want) {
 		t.Errorf("the line is %v, want %v", line, want)

@@ -135,7 +135,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 	}
 	// The library decodes names and values of any number, several times: a full body of them takes 25 MiB.
 	if !api.MayBeRead(body, mostBodies) {
-		return fault.InvalidField("body", "has more names, values or levels than a message, or a batch of a few, may have")
+		return fault.InvalidField("body",
+			"has more names, values or levels than a message, or a batch of a few, may have")
 	}
 	if isLongBatch(body) {
 		return fault.InvalidField("body", fmt.Sprintf("must be one message, or a batch of at most %d", maxBatch))

@@ -469,9 +469,13 @@ func TestAMessageHasAFewNames(t *testing.T) {
 	}
 	names := strings.Repeat(`"name":0,`, 25_000) + `"a":0`
 	for rule, body := range map[string]string{
-		"arguments": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_slots","arguments":{` + names + `}}}`,
-		"params":    message(names), "metadata": message(`"_meta":{` + names + `}`), "a message": "{" + names + "}",
-		"a batch": "[" + message(names) + "]", "values": message(`"_meta":{"a":[` + strings.Repeat("{},", 80_000) + "0]}"),
+		"arguments": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_slots","arguments":{` +
+			names + `}}}`,
+		"params":    message(names),
+		"metadata":  message(`"_meta":{` + names + `}`),
+		"a message": "{" + names + "}",
+		"a batch":   "[" + message(names) + "]",
+		"values":    message(`"_meta":{"a":[` + strings.Repeat("{},", 80_000) + "0]}"),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

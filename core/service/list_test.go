@@ -177,12 +177,14 @@ func TestListsTakeRoomByWhatTheyTell(t *testing.T) {
 	})
 }
 
-// A long list is read in parts from the second time on. Events that last are in the answer to each part, and count once.
+// A long list is read in parts from the second time on. Events that last are in the answer to each part, and count
+// once.
 func TestAListInPartsHasAsManyPeopleAsOneInOnePart(t *testing.T) {
 	t.Parallel()
 	people := slices.Repeat([]calendar.Attendee{{Email: strings.Repeat("x", 300)}}, 200)
 	event := calendar.Event{
-		ID: "a", Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(9).AddDate(0, 1, 0), "UTC"), Attendees: people,
+		ID: "a", Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(9).AddDate(0, 1, 0), "UTC"),
+		Attendees: people,
 	}
 	long := eventList{next: calendar.Query{From: hour(9), To: hour(9).AddDate(0, 1, 0), Zone: "UTC"}}
 	parts := long.inParts()

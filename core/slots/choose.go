@@ -28,8 +28,8 @@ type Choice struct {
 	PerDay int            // how many of them on one day; 0: no limit
 }
 
-// Pick returns what [Choose] would of all slots. It keeps no more of them than that could take, which are the earliest of
-// each part of a day: of all minutes of two months, there are 86,400.
+// Pick returns what [Choose] would of all slots. It keeps no more of them than that could take, which are the earliest
+// of each part of a day: of all minutes of two months, there are 86,400.
 func Pick(q Question, c Choice) []Slot {
 	zone := cmp.Or(c.Zone, time.UTC)
 	var day Date

@@ -172,15 +172,15 @@ func PathOf(url string) (string, error) {
 func PathsOf(url string) ([]string, error) {
 	path, isFile := strings.CutPrefix(url, "sqlite:")
 	if !isFile {
-		return nil, noFile("Stop every gateway, restore the copy with pg_restore --exit-on-error --no-owner into an empty " +
-			"database at the address in store.url, and run frontdesk migrate --begin-anew.")
+		return nil, noFile("Stop every gateway, restore the copy with pg_restore --exit-on-error --no-owner into an " +
+			"empty database at the address in store.url, and run frontdesk migrate --begin-anew.")
 	}
 	return pathsOf(strings.TrimPrefix(path, "//"))
 }
 
-// pathsOf returns the whole path of a database file, and before it those of the symbolic links that lead to it, also if
-// no file is there yet: SQLite keeps its log beside the file, and who may write there, or beside a link, may replace the
-// database.
+// pathsOf returns the whole path of a database file, and before it those of the symbolic links that lead to it, also
+// if no file is there yet: SQLite keeps its log beside the file, and who may write there, or beside a link, may replace
+// the database.
 func pathsOf(path string) (all []string, err error) {
 	path, err = filepath.Abs(path)
 	for range mostLinks {

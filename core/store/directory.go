@@ -9,7 +9,8 @@ import (
 
 // Mark is a place in the history of what is changed in keys, connections and tenants. The zero Mark is none.
 type Mark struct {
-	server int64                    // which run of which PostgreSQL server numbers the changes: another one may lack the last
+	// server is which run of which PostgreSQL server numbers the changes: another one may lack the last of them.
+	server int64
 	number int64                    // of the first change that may be unknown
 	later  map[directoryChange]bool // those from number on that are known
 }
@@ -27,7 +28,8 @@ func (s *Store) DirectoryChanges(ctx context.Context, since Mark) (changed []str
 	rows, err := listByKey(ctx, s, func(row scanner) (c directoryChange, err error) {
 		return c, row.Scan(&now.server, &now.number, &c.number, &c.tenantID, &c.at)
 	}, "SELECT now.server, now.number, COALESCE(c.number, 0), COALESCE(c.tenant_id, ''), COALESCE(c.changed_at, 0) "+
-		"FROM ("+s.dialect.mark+") AS now LEFT JOIN directory_changes AS c ON c.number >= $1", cmp.Or(since.number, math.MaxInt64))
+		"FROM ("+s.dialect.mark+") AS now LEFT JOIN directory_changes AS c ON c.number >= $1",
+		cmp.Or(since.number, math.MaxInt64))
 	now.later = map[directoryChange]bool{}
 	for _, c := range rows {
 		if c.number == 0 { // the row that tells only the mark

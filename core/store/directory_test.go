@@ -21,7 +21,9 @@ func TestDirectoryChanges(t *testing.T) {
 		key := store.APIKey{ID: "k1", TenantID: "acme", Hash: []byte("1"), Seal: []byte("s"), CreatedAt: noon}
 		admin := store.APIKey{ID: "k2", Hash: []byte("2"), Seal: []byte("s"), CreatedAt: noon}
 		rolled := store.APIKey{ID: "k3", TenantID: "acme", Hash: []byte("3"), CreatedAt: noon, EndsAt: noon}
-		agent := store.APIKey{ID: "k5", TenantID: "acme", Hash: []byte("5"), Platform: "retell", Seal: []byte("s"), CreatedAt: noon}
+		agent := store.APIKey{
+			ID: "k5", TenantID: "acme", Hash: []byte("5"), Platform: "retell", Seal: []byte("s"), CreatedAt: noon,
+		}
 		for _, k := range []store.APIKey{key, admin, rolled, agent} {
 			k.EndsAt = time.Time{}
 			must(t, s.CreateKey(ctx, k))

@@ -80,7 +80,8 @@ func TestBothDatabasesHaveTheSameColumns(t *testing.T) {
 	defer s.Close()
 	of := columns(sqlite, `SELECT t.name || '.' || c.name || ' ' || lower(c.type)
 		FROM sqlite_master AS t, pragma_table_info(t.name) AS c
-		WHERE t.type = 'table' AND t.name NOT IN ('goose_db_version', 'directory_changes') AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
+		WHERE t.type = 'table' AND t.name NOT IN ('goose_db_version', 'directory_changes')
+		AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
 	equal(t, of, columns(storetest.Postgres(t), `SELECT table_name || '.' || column_name || ' ' || data_type
 		FROM information_schema.columns WHERE table_schema = 'public'
 		AND table_name NOT IN ('goose_db_version', 'directory_changes')`)) // which are not moved

@@ -96,8 +96,9 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 }
 
 // leavingStandbys returns a connector whose pool leaves the connections that were opened before a server said that it
-// takes no writes. After a failover, the name or balancer in the URL may lead to the former primary for a while, and the
-// connections to it stay open when that is over. While it is not, they are left once a second: reads may use them.
+// takes no writes. After a failover, the name or balancer in the URL may lead to the former primary for a while, and
+// the connections to it stay open when that is over. While it is not, they are left once a second: reads may use
+// them.
 func leavingStandbys(config pgx.ConnConfig) driver.Connector {
 	const opened = "opened"
 	began := time.Now()

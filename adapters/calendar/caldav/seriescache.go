@@ -135,7 +135,8 @@ var errUnsynced = errors.New("caldav: the answer does not tell all that changed"
 // does not count, because it would affect examine too.
 func cannotSync(answered answer, err error) bool {
 	return errors.Is(err, errUnsynced) || refusesFilter(err) || errors.Is(err, fault.Unsupported) ||
-		errors.Is(err, fault.NotFound) || errors.Is(err, fault.Exhausted) || answered.status == http.StatusInternalServerError
+		errors.Is(err, fault.NotFound) || errors.Is(err, fault.Exhausted) ||
+		answered.status == http.StatusInternalServerError
 }
 
 // recurringFilters match the objects that have more events than the one at DTSTART. RFC 4791 has no "or", so

@@ -896,11 +896,13 @@ func TestAnInternalNoteIsNoDescription(t *testing.T) {
 		server.v.mu.Lock()
 		maps.Copy(server.v.one(c.kind, "ticket", made.ID), c.internal)
 		server.v.mu.Unlock()
-		if err := (commenter{server.v}).Comment(t.Context(), made.ID, crmtest.Comment{Body: "At nine.", Public: true}); err != nil {
+		comment := crmtest.Comment{Body: "At nine.", Public: true}
+		if err := (commenter{server.v}).Comment(t.Context(), made.ID, comment); err != nil {
 			t.Fatal(err)
 		}
 		read, err := d.ByNumber(t.Context(), made.Number)
-		if err != nil || read.Description.Body != "" || read.LastComment.Body != "At nine." || read.Subject != "A pipe" {
+		if err != nil || read.Subject != "A pipe" || read.Description.Body != "" ||
+			read.LastComment.Body != "At nine." {
 			t.Errorf("%s: read %+v, %v", c.system.name, read, wrong(err))
 		}
 	}

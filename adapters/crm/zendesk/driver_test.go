@@ -328,7 +328,8 @@ func TestAnInternalNoteIsNotTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			read, err := s.open(t).ByNumber(t.Context(), made.Number)
-			if err != nil || read.Description.Body != "" || read.LastComment.Body != c.reply || read.Subject != made.Subject {
+			if err != nil || read.Subject != made.Subject || read.Description.Body != "" ||
+				read.LastComment.Body != c.reply {
 				t.Errorf("the ticket is %+v: %v", read, err)
 			}
 		})

@@ -1,8 +1,9 @@
 -- +goose Up
 
--- Whose keys, connections or settings were changed lately, so that a process may keep what it has read of the others. Only
--- a trigger notes also what a program of an earlier version changes. The number is the transaction's, since no other one
--- tells a reader what it may have missed: transactions do not commit in the order in which they draw from a sequence.
+-- Whose keys, connections or settings were changed lately, so that a process may keep what it has read of the others.
+-- Only a trigger notes also what a program of an earlier version changes. The number is the transaction's, since no
+-- other one tells a reader what it may have missed: transactions do not commit in the order in which they draw from a
+-- sequence.
 CREATE TABLE directory_changes (
     number     BIGINT NOT NULL DEFAULT CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT),
     tenant_id  TEXT   NOT NULL, -- '': of a key without a tenant
@@ -24,7 +25,7 @@ BEGIN
         changed := NEW.tenant_id;
     END IF;
     INSERT INTO directory_changes (tenant_id) VALUES (COALESCE(changed, ''))
-        ON CONFLICT (number, tenant_id) DO UPDATE SET changed_at = EXCLUDED.changed_at; -- maybe one of a restored database
+        ON CONFLICT (number, tenant_id) DO UPDATE SET changed_at = EXCLUDED.changed_at; -- one of a restored database
     RETURN NULL;
 END
 $$;

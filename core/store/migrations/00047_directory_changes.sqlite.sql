@@ -1,7 +1,7 @@
 -- +goose Up
 
--- Whose keys, connections or settings were changed lately, so that a process may keep what it has read of the others. Only
--- a trigger notes also what a program of an earlier version changes.
+-- Whose keys, connections or settings were changed lately, so that a process may keep what it has read of the others.
+-- Only a trigger notes also what a program of an earlier version changes.
 CREATE TABLE directory_changes (
     number     INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     tenant_id  TEXT    NOT NULL, -- '': of a key without a tenant
