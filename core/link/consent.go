@@ -124,6 +124,12 @@ func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, err
 		return Consented{}, err
 	}
 	// From here on, this is known to be the browser that began the consent.
+	done, err := d.finish(ctx, a, taken, l)
+	return done, forLog(l.row, err)
+}
+
+// finish is FinishConsent for a consent that was taken, with its link.
+func (d *Directory) finish(ctx context.Context, a Answer, taken store.Consent, l linked) (Consented, error) {
 	done := Consented{Link: l.shown()}
 	secrets, err := d.opts.Vault.Unseal(l.tenant.ID, consentID(taken.Hash), taken.Sealed)
 	if err != nil {

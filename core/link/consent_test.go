@@ -416,6 +416,7 @@ func TestALinkIsGoodUntilItEndsOrHasLedToAConnection(t *testing.T) {
 		{"one that was declined", func(h *consentHouse, token string) {
 			_, err := h.Links.FinishConsent(h.T.Context(), h.answered(token, "deny"))
 			tenanttest.WantFault(h.T, err, fault.Forbidden, link.ReasonConsentDeclined)
+			h.wantNamed(err)
 		}, ""},
 		{"just before its end",
 			func(h *consentHouse, _ string) { h.Clock.Advance(24*time.Hour - time.Second) }, ""},
@@ -440,11 +441,24 @@ func TestALinkIsGoodUntilItEndsOrHasLedToAConnection(t *testing.T) {
 			for _, err := range []error{err, begin} {
 				if c.reason != "" {
 					tenanttest.WantFault(t, err, fault.NotFound, c.reason)
+					if c.reason != link.ReasonUnknown {
+						h.wantNamed(err)
+					}
 				} else if err != nil {
 					t.Error(err)
 				}
 			}
 		})
+	}
+}
+
+// wantNamed wants the log, and only the log, to tell whose link an error is about: of what a customer tells, the operator
+// knows the customer.
+func (h *consentHouse) wantNamed(err error) {
+	h.T.Helper()
+	f := fault.From(err)
+	if id := h.acme.ID; !strings.Contains(f.Error(), id+", connection conn_") || strings.Contains(f.Detail, id) {
+		h.T.Errorf("the log has %v", f)
 	}
 }
 

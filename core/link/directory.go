@@ -238,6 +238,24 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 			"tenant_id", row.TenantID)
 		return linked{}, linkUnknown()
 	}
+	l, err := d.lasting(ctx, row)
+	return l, forLog(row, err)
+}
+
+// forLog returns an error about a link whose text for the log tells whose it is. What people are told is the same.
+func forLog(row store.ConnectLink, err error) error {
+	f := fault.From(err)
+	switch {
+	case f == nil:
+		return nil
+	case f.Err == nil:
+		return f.Because(fmt.Errorf("%s, connection %s", row.TenantID, row.ConnectionID))
+	}
+	return f.Because(fmt.Errorf("%s, connection %s: %w", row.TenantID, row.ConnectionID, f.Err))
+}
+
+// lasting returns a genuine link with everything that it leads to, if it is still valid.
+func (d *Directory) lasting(ctx context.Context, row store.ConnectLink) (linked, error) {
 	if !row.UsedAt.IsZero() {
 		return linked{}, fault.New(fault.NotFound, ReasonUsed,
 			"This link has been used. It works for one connection.")
