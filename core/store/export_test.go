@@ -160,7 +160,7 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 			counted + `SELECT 'acme', 'front', 'm' || i, '', 'e' || i, '', i FROM n`,
 		`INSERT INTO creations (actor, operation, key, request_hash, answer, created_at) ` + counted +
 			`SELECT 'key:admin', 'create', 'k' || i, CAST('' AS BYTEA), CAST('' AS BYTEA), i FROM n`,
-		`INSERT INTO directory_changes (number, tenant_id, changed_at) ` + counted + `SELECT i, 't' || i, i FROM n`,
+		`INSERT INTO directory_changes (tenant_id, changed_at) ` + counted + `SELECT 't' || i, i FROM n`,
 		`INSERT INTO audit (uid, id, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac) ` +
 			counted + `SELECT 'u' || i, CASE WHEN i = 1 THEN NULL ELSE i END, i, '', '', '', '', '', '', '[]', '', '', '', '', '' FROM n`,
 	} {
