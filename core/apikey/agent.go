@@ -233,6 +233,7 @@ func (c *Callers) loadAgent(ctx context.Context, id string) (knownKey, error) {
 	signing, err := c.sealer.Signing(owner.Key)
 	return knownKey{
 		caller: caller, platform: owner.Key.Platform, signing: signing, ends: owner.Key.EndsAt,
+		server: owner.Server,
 	}, err
 }
 

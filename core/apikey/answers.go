@@ -18,6 +18,7 @@ type knownKey struct {
 	ends     time.Time // when the key ends; zero: it does not
 	why      error     // not valid
 	at       time.Time // when the store was queried; zero: not cached
+	server   int64     // and which server
 }
 
 // answers caches the results of key lookups. Invalid keys have a separate, smaller map, so that an attacker
@@ -67,7 +68,7 @@ func (c *answers) life(k knownKey, now time.Time) time.Duration {
 	switch {
 	case is && !k.at.After(changed), !k.ends.IsZero() && !now.Before(k.ends):
 		return 0
-	case within(now.Sub(c.looked), answerLife) && k.at.After(c.since):
+	case within(now.Sub(c.looked), answerLife) && k.at.After(c.since) && k.server == c.mark.Server:
 		return followedLife
 	}
 	return answerLife

@@ -48,6 +48,8 @@ func TestLifeOfAnAnswer(t *testing.T) {
 	key := func(asked int) knownKey {
 		return knownKey{valid: true, at: at(asked), caller: Caller{KeyID: "k", Tenant: tenant.Tenant{ID: "acme"}}}
 	}
+	elsewhere := key(11)
+	elsewhere.server = 1
 	ending := key(20)
 	ending.ends = at(30)
 	for _, rule := range []struct {
@@ -58,6 +60,7 @@ func TestLifeOfAnAnswer(t *testing.T) {
 	}{
 		{"changes since before the query are known", key(11), 21, followedLife},
 		{"those between the query and the end of the first look are not", key(10), 21, answerLife},
+		{"another server was asked, which may lag behind the one that tells of changes", elsewhere, 21, answerLife},
 		{"the last look is too long ago", key(11), 22, answerLife},
 		{"the clock was set back since the last look", key(11), 19, answerLife},
 		{"a key that ends later", ending, 21, followedLife},

@@ -255,7 +255,7 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (knownKey, error) 
 		return knownKey{}, ErrKey
 	}
 	caller, err := c.callerOf(ctx, owner)
-	return knownKey{caller: caller, ends: owner.Key.EndsAt}, err
+	return knownKey{caller: caller, ends: owner.Key.EndsAt, server: owner.Server}, err
 }
 
 // callerOf returns the caller of a key. It fails with fault.Unauthenticated if the key is not in force or not

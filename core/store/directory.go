@@ -9,8 +9,7 @@ import (
 
 // Mark is a place in the history of what is changed in keys, connections and tenants. The zero Mark is none.
 type Mark struct {
-	// server is which run of which PostgreSQL server numbers the changes: another one may lack the last of them.
-	server int64
+	Server int64                    // which run of which PostgreSQL server: another one may lack the last changes
 	number int64                    // of the first change that may be unknown
 	later  map[directoryChange]bool // those from number on that are known
 }
@@ -26,10 +25,10 @@ type directoryChange struct {
 // false, some changes since the mark may be missing.
 func (s *Store) DirectoryChanges(ctx context.Context, since Mark) (changed []string, now Mark, whole bool, err error) {
 	rows, err := listByKey(ctx, s, func(row scanner) (c directoryChange, err error) {
-		return c, row.Scan(&now.server, &now.number, &c.number, &c.tenantID, &c.at)
+		return c, row.Scan(&now.Server, &now.number, &c.number, &c.tenantID, &c.at)
 	}, "SELECT now.server, now.number, COALESCE(c.number, 0), COALESCE(c.tenant_id, ''), COALESCE(c.changed_at, 0) "+
-		"FROM ("+s.dialect.mark+") AS now LEFT JOIN directory_changes AS c ON c.number >= $1",
-		cmp.Or(since.number, math.MaxInt64))
+		"FROM (SELECT "+s.dialect.server+" AS server, "+s.dialect.number+" AS number) AS now "+
+		"LEFT JOIN directory_changes AS c ON c.number >= $1", cmp.Or(since.number, math.MaxInt64))
 	now.later = map[directoryChange]bool{}
 	for _, c := range rows {
 		if c.number == 0 { // the row that tells only the mark
@@ -42,7 +41,7 @@ func (s *Store) DirectoryChanges(ctx context.Context, since Mark) (changed []str
 			changed = append(changed, c.tenantID)
 		}
 	}
-	whole = since.number > 0 && since.server == now.server && since.number <= now.number
+	whole = since.number > 0 && since.Server == now.Server && since.number <= now.number
 	return changed, now, whole, err
 }
 

@@ -140,7 +140,7 @@ func RepeatedQueries() []RepeatedQuery {
 }
 
 // KeyOwnerQuery is the query for which a call may wait.
-const KeyOwnerQuery = keyOwnerByHash
+func KeyOwnerQuery(s *Store) string { return s.keyOwnerBy("hash") }
 
 // FillForPlans adds rows ended purchases, finished intents, offered slots, meetings, creations and sealed audit
 // rows, and one open row of each that ends, to the tenant "acme" and its connection "front".

@@ -81,31 +81,30 @@ type KeyOwner struct {
 	Key         APIKey
 	Tenant      Tenant       // zero: the key's tenant was deleted, or it has none
 	Connections []Connection // of the tenant, by name, without their credentials
+	Server      int64        // which told it, as in a Mark
 }
 
 // KeyOwnerByHash returns the key of that hash, revoked or not, with its tenant and connections.
 func (s *Store) KeyOwnerByHash(ctx context.Context, hash []byte) (KeyOwner, error) {
-	return s.keyOwner(ctx, keyOwnerByHash, hash)
+	return s.keyOwner(ctx, "hash", hash)
 }
 
 // KeyOwnerByID is KeyOwnerByHash for the key of that id.
 func (s *Store) KeyOwnerByID(ctx context.Context, id string) (KeyOwner, error) {
-	return s.keyOwner(ctx, keyOwnerByID, id)
+	return s.keyOwner(ctx, "id", id)
 }
 
-const (
-	keyOwner = "SELECT k.*, t.id, t.name, t.settings, t.created_at, c.id, c.name, c.kind, c.provider, " +
-		"c.is_default, c.settings, c.status, c.email, c.revision, c.created_at FROM (SELECT " + keyColumns +
-		" FROM api_keys WHERE "
-	keyOwnerTenant = ") k LEFT JOIN tenants t ON t.id = k.tenant_id AND t.deleted_at IS NULL " +
+func (s *Store) keyOwnerBy(column string) (query string) {
+	return "SELECT k.*, t.id, t.name, t.settings, t.created_at, c.id, c.name, c.kind, c.provider, " +
+		"c.is_default, c.settings, c.status, c.email, c.revision, c.created_at, " + s.dialect.server +
+		" FROM (SELECT " + keyColumns + " FROM api_keys WHERE " + column + " = $1) k " +
+		"LEFT JOIN tenants t ON t.id = k.tenant_id AND t.deleted_at IS NULL " +
 		"LEFT JOIN connections c ON c.tenant_id = t.id"
-	keyOwnerByHash = keyOwner + "hash = $1" + keyOwnerTenant
-	keyOwnerByID   = keyOwner + "id = $1" + keyOwnerTenant
-)
+}
 
 // keyOwner reads everything in one query: a call may wait for it.
-func (s *Store) keyOwner(ctx context.Context, query string, arg any) (KeyOwner, error) {
-	rows, err := listByKey(ctx, s, scanKeyOwner, query, arg)
+func (s *Store) keyOwner(ctx context.Context, column string, value any) (KeyOwner, error) {
+	rows, err := listByKey(ctx, s, scanKeyOwner, s.keyOwnerBy(column), value)
 	if err == nil && len(rows) == 0 {
 		err = keyNotFound()
 	}
@@ -126,7 +125,7 @@ func scanKeyOwner(row scanner) (o KeyOwner, err error) {
 	var tenantCreated, created, revision *int64
 	var isDefault *bool
 	o.Key, err = scanKeyAnd(row, &tenantID, &tenantName, &tenantSettings, &tenantCreated, &id, &name, &kind,
-		&provider, &isDefault, &settings, &status, &email, &revision, &created)
+		&provider, &isDefault, &settings, &status, &email, &revision, &created, &o.Server)
 	if err != nil || tenantID == nil {
 		return o, err
 	}

@@ -152,7 +152,9 @@ func TestAKeyIsReadWithWhatItReaches(t *testing.T) {
 		must(t, s.CreateKey(t.Context(), key))
 		cal.Credentials, crm.Credentials = nil, nil
 		acme := got(s.TenantByID(t.Context(), "acme"))(t)
-		want := store.KeyOwner{Key: key, Tenant: acme, Connections: []store.Connection{cal, crm}}
+		_, now, _, err := s.DirectoryChanges(t.Context(), store.Mark{})
+		must(t, err)
+		want := store.KeyOwner{Key: key, Tenant: acme, Connections: []store.Connection{cal, crm}, Server: now.Server}
 		equal(t, got(s.KeyOwnerByHash(t.Context(), key.Hash))(t), want)
 		equal(t, got(s.KeyOwnerByID(t.Context(), key.ID))(t), want)
 
@@ -160,8 +162,8 @@ func TestAKeyIsReadWithWhatItReaches(t *testing.T) {
 			ID: "admin", Hash: []byte("admin"), Scopes: []string{}, Connections: []string{}, CreatedAt: noon,
 		}
 		must(t, s.CreateKey(t.Context(), admin))
-		equal(t, got(s.KeyOwnerByHash(t.Context(), admin.Hash))(t), store.KeyOwner{Key: admin})
-		_, err := s.KeyOwnerByID(t.Context(), "nothing")
+		equal(t, got(s.KeyOwnerByHash(t.Context(), admin.Hash))(t), store.KeyOwner{Key: admin, Server: now.Server})
+		_, err = s.KeyOwnerByID(t.Context(), "nothing")
 		refused(t, err, fault.NotFound, store.ReasonKeyNotFound)
 	})
 }

@@ -38,7 +38,7 @@ func TestWhatIsAskedAgainAndAgainGoesByAnIndex(t *testing.T) {
 func TestAKeyIsLookedUpByIndexes(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, storetest.SQLite(t))
-	plan := got(store.Explain(t.Context(), s, store.KeyOwnerQuery, []byte("hash")))(t)
+	plan := got(store.Explain(t.Context(), s, store.KeyOwnerQuery(s), []byte("hash")))(t)
 	if strings.Contains(plan, "SCAN ") || strings.Count(plan, "SEARCH ") != 5 {
 		t.Errorf("it reads whole tables:\n%s", plan)
 	}

@@ -82,10 +82,10 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 		soon:     "SET LOCAL synchronous_commit = off",
 		rewrites: 1, // a transaction that locks several rows could deadlock with another one
 		clock:    "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+		server:   "CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) * 1000000 AS BIGINT)",
 		// No transaction from before xmin is still in progress (PostgreSQL's manual, "Transaction ID and Snapshot
 		// Information Functions").
-		mark: "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) * 1000000 AS BIGINT) AS server, " +
-			"CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT) AS number",
+		number:    "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)",
 		versioned: "SELECT COUNT(to_regclass('goose_db_version'))",
 		// This is the lock that a foreign key takes: a removal waits for it, an update does not (PostgreSQL's
 		// manual, "Row-Level Locks").

@@ -69,9 +69,9 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 		dialect: dialect{
 			goose: goose.DialectSQLite3, others: ".postgres.sql", classify: classifySQLite,
 			writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
-			clock: "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-			mark: "SELECT 0 AS server, " +
-				"COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'directory_changes'), 0) + 1 AS number",
+			clock:  "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+			server: "0",
+			number: "COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'directory_changes'), 0) + 1",
 			forget: forgetSQLite, rebuild: "VACUUM",
 			rewrites:  100, // each commit waits for the disk
 			versioned: "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'",

@@ -66,7 +66,8 @@ type dialect struct {
 	rewrites int                                  // how many rows are sealed again in one transaction
 	joins    bool                                 // one statement may write two tables
 	clock    string                               // the query for the database's time in milliseconds
-	mark     string                               // the query for the columns of a Mark
+	server   string                               // the expression for the Server of a Mark
+	number   string                               // and for its number
 	soon     string                               // has a transaction's commit not wait for the disk; "": none does
 	// versioned is the query that returns 1 if the table of applied migrations exists, else 0.
 	versioned string
