@@ -708,12 +708,14 @@ func TestCallStarted(t *testing.T) {
 		}
 	}
 
-	noNumber := strings.Replace(unknown, "+12025550101", "", 1)
-	for _, withheld := range []string{"anonymous", "+266696687", "sip:anonymous@anonymous.invalid"} {
-		body := strings.Replace(requests["elevenlabs"].body, "+12025550101", withheld, 1)
-		want := strings.Replace(requests["elevenlabs"].want, variables, noNumber, 1)
+	for caller, told := range map[string]string{
+		"anonymous": "", "+266696687": "", "sip:anonymous@anonymous.invalid": "", // withheld
+		"sip:reception@example.com": "sip:reception@example.com", // whoever calls without a number
+	} {
+		body := strings.Replace(requests["elevenlabs"].body, "+12025550101", caller, 1)
+		want := strings.Replace(requests["elevenlabs"].want, variables, strings.Replace(unknown, "+12025550101", told, 1), 1)
 		if status, body := w.post(requests["elevenlabs"].path, body); status != 200 || body != want {
-			t.Errorf("%s: %d %s", withheld, status, body)
+			t.Errorf("%s: %d %s", caller, status, body)
 		}
 	}
 

@@ -119,7 +119,8 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if phonenumber.Withheld(number) { // an agent would read +266696687 to the caller, and note it as where to call back
+	user, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(number, "sips:"), "sip:"), "@")
+	if phonenumber.Withheld(user) { // an agent would read +266696687 to the caller, and note it as where to call back
 		number = ""
 	}
 	variables := map[string]string{
