@@ -87,13 +87,16 @@ func (a *api) mountProtocol(e *gin.Engine, p Protocol) {
 			return
 		}
 		defer taken.leave()
-		count := func() error {
-			err := a.rates.admit(c.Request.Context(), caller, a.now(), c.Writer.Header())
+		admit := func() (leave func(), err error) {
+			err = a.rates.admit(c.Request.Context(), caller, a.now(), c.Writer.Header())
+			if err == nil && !a.gate.enter(a.now(), caller.Tenant.ID, false) {
+				err = errOverloaded
+			}
 			x.refused = err != nil
-			return err
+			return func() { a.gate.leave(caller.Tenant.ID, false) }, err
 		}
 		c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), protocolKey{},
-			protocolRequest{taken, count}))
+			protocolRequest{taken, admit}))
 		if err := readFromNow(c.Request.Context(), c.Writer, c.Request); err != nil { // as in body
 			a.fail(c, err)
 			return
@@ -110,19 +113,19 @@ func (a *api) mountProtocol(e *gin.Engine, p Protocol) {
 
 type protocolKey struct{}
 
-// protocolRequest is what CountRequest and ReadBody use of a request of a protocol, whose context has it.
+// protocolRequest is what Admit and ReadBody use of a request of a protocol, whose context has it.
 type protocolRequest struct {
 	room  *room
-	count func() error
+	admit func() (leave func(), err error)
 }
 
-// CountRequest takes the request of a protocol off its caller's quotas, or returns the refusal. What calls an operation
-// needs no CountRequest, since the operation counts.
-func CountRequest(ctx context.Context) error {
+// Admit lets the request of a protocol in as a read: it counts on its caller's quotas, and takes a place at the gate until
+// leave is called. What calls an operation needs no Admit, since the operation does this.
+func Admit(ctx context.Context) (leave func(), err error) {
 	if request, is := ctx.Value(protocolKey{}).(protocolRequest); is {
-		return request.count()
+		return request.admit()
 	}
-	return nil
+	return func() {}, nil
 }
 
 // errNoRoom is the error of requests that would take more room for their bodies than is left for whom they come from.

@@ -209,6 +209,30 @@ func TestALargeBodyTakesTheRoomOfSeveral(t *testing.T) {
 	all.Wait()
 }
 
+// What a protocol does beside operations takes processors from others, too.
+func TestARequestOfAProtocolIsLetInAsARead(t *testing.T) {
+	g := startGateway(t, func(o *Options) {
+		o.MaxInFlight = 2 // of which one tenant gets one
+		o.Protocols = []Protocol{{Path: "/mcp", Operation: "x",
+			Serve: func(w http.ResponseWriter, r *http.Request, _ apikey.Caller) error {
+				leave, err := Admit(r.Context())
+				if err == nil {
+					defer leave()
+					_, err = Admit(r.Context())
+				}
+				return err
+			}}}
+	})
+	for range 2 { // the places are given back
+		if a := g.post("/mcp", "{}"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, fault.ReasonOverloaded) {
+			t.Errorf("two at once: %d %s", a.status, a.body)
+		}
+		if a := g.post(calendarsPath, "{}"); a.status != http.StatusOK {
+			t.Errorf("an operation after it: %d %s", a.status, a.body)
+		}
+	}
+}
+
 // lateBody is a body that does not arrive within the read deadline.
 type lateBody struct{ *httptest.ResponseRecorder }
 

@@ -130,7 +130,7 @@ func (r request) isPlain(header http.Header) bool {
 }
 
 // serveTools answers a request by the fast path or passes it on to the library, which reads the body from the request
-// once more. What calls no tool counts as a request: a list takes longer than many an operation.
+// once more. What calls no tool is let in as a read: a list takes longer than many an operation.
 func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte) error {
 	library, callsTool := s.json, false
 	if r.Method == http.MethodPost && 0 < r.ContentLength && r.ContentLength <= fastBytes && takesJSON(r.Header) {
@@ -147,9 +147,11 @@ func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte)
 		}
 	}
 	if !callsTool {
-		if err := api.CountRequest(r.Context()); err != nil {
+		leave, err := api.Admit(r.Context())
+		if err != nil {
 			return err
 		}
+		defer leave()
 	}
 	if !keepsIDs(body) {
 		http.Error(w, "The id must be a string, or an integer of at most 53 bits.", http.StatusBadRequest)
