@@ -167,10 +167,11 @@ func TestTheGatewayIsGivenTheTimeToStop(t *testing.T) {
 		}
 		return found[1]
 	}
+	const values = "helm/frontdesk/values.yaml"
 	for file, text := range map[string]string{
-		"compose.yaml":               services["frontdesk"].StopGrace,
-		"frontdesk.service":          said("frontdesk.service", `(?m)^TimeoutStopSec=(.*)$`),
-		"helm/frontdesk/values.yaml": said("helm/frontdesk/values.yaml", `(?m)^terminationGracePeriodSeconds: (.*)$`) + "s",
+		"compose.yaml":      services["frontdesk"].StopGrace,
+		"frontdesk.service": said("frontdesk.service", `(?m)^TimeoutStopSec=(.*)$`),
+		values:              said(values, `(?m)^terminationGracePeriodSeconds: (.*)$`) + "s",
 	} {
 		if grace, err := time.ParseDuration(text); err != nil || grace < longest {
 			t.Errorf("%s gives the gateway %q to stop in, and it needs %s (%v)", file, text, longest, err)
@@ -185,14 +186,14 @@ func TestTheGatewayIsGivenTheTimeToStop(t *testing.T) {
 	}
 }
 
-// The gateway answers nothing before its tables are up to date, which may take it five minutes (core/store, Migrate). An
-// upgrade that is killed before would begin that step anew, for ever.
+// The gateway answers nothing before its tables are up to date, which may take it five minutes (core/store, Migrate).
+// An upgrade that is killed before would begin that step anew, for ever.
 func TestTheGatewayIsGivenTheTimeToStart(t *testing.T) {
 	t.Parallel()
 	const longest = 5*time.Minute + 10*time.Second
 	for file, waits := range map[string]string{
 		"Dockerfile": `--start-period=(\d+)s`,
-		"helm/frontdesk/templates/deployment.yaml": `startupProbe:\n.*\n +periodSeconds: 1\n +failureThreshold: (\d+)\n`,
+		"helm/frontdesk/templates/deployment.yaml": `startupProbe:\n.*\n +periodSeconds: 1\n +failureThreshold: (\d+)`,
 	} {
 		found := regexp.MustCompile(waits).FindStringSubmatch(read(t, "../../deploy/"+file))
 		if found == nil {

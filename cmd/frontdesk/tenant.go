@@ -77,7 +77,8 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 				t.Name, t.Settings.Timezone, yes(t.Settings.PreventDoubleBooking), moment(t.CreatedAt), t.ID,
 			})
 		}
-		return s.list(c.JSON, all.Tenants, []string{"NAME", "TIMEZONE", "PREVENTS DOUBLE BOOKING", "CREATED", "ID"}, rows)
+		return s.list(c.JSON, all.Tenants,
+			[]string{"NAME", "TIMEZONE", "PREVENTS DOUBLE BOOKING", "CREATED", "ID"}, rows)
 	})
 }
 

@@ -71,9 +71,9 @@ func (g *Gateway) checkDatabase(ctx context.Context) error {
 	}
 	if err != nil {
 		return fault.Newf(fault.Conflict, ReasonDatabaseUnknown,
-			"Nobody can tell whether the database is the one that the gateway used last: %v. Find out what happened to "+
-				"that file, which gateways write as a whole. To continue with this database, run: frontdesk migrate "+
-				"--begin-anew", err).Because(err)
+			"Nobody can tell whether the database is the one that the gateway used last: %v. Find out what happened "+
+				"to that file, which gateways write as a whole. To continue with this database, run: frontdesk "+
+				"migrate --begin-anew", err).Because(err)
 	}
 	state, err := g.audit.Lineage(ctx, head)
 	switch {

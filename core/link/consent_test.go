@@ -452,8 +452,8 @@ func TestALinkIsGoodUntilItEndsOrHasLedToAConnection(t *testing.T) {
 	}
 }
 
-// wantNamed wants the log, and only the log, to tell whose link an error is about: of what a customer tells, the operator
-// knows the customer.
+// wantNamed wants the log, and only the log, to tell whose link an error is about: when a customer complains, the
+// operator knows the customer.
 func (h *consentHouse) wantNamed(err error) {
 	h.T.Helper()
 	f := fault.From(err)
