@@ -143,7 +143,7 @@ type room struct {
 // fits takes the room for a body of that size, or gives back what that body does not need. It reports false if there
 // is not as much.
 func (r *room) fits(size int) bool {
-	if r == nil { // of a request that did not come through speak
+	if r == nil { // of a request that did not come through mountProtocol
 		return true
 	}
 	units := max(1, (size+maxBodyBytes-1)/maxBodyBytes)
