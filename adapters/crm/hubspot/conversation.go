@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // thread is a conversation with a contact
@@ -63,7 +65,7 @@ func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (c
 	switch {
 	case errors.Is(err, fault.NotFound): // the contact is gone
 		return crm.Text{}, nil
-	case errors.Is(err, fault.Forbidden), errors.Is(err, fault.Unsupported):
+	case errors.Is(err, fault.Forbidden), upstream.HasStatus(err, http.StatusNotFound, http.StatusGone):
 		d.silence.Put(struct{}{}, d.now().Add(noComments))
 		return crm.Text{}, nil
 	case err != nil:

@@ -243,6 +243,8 @@ func TestAConversationThatCannotBeReadIsToldApart(t *testing.T) {
 		{"an account that may not", `{"status":"error","correlationId":"1","message":"no"}`, 403, ""},
 		{"HubSpot is busy", `{"policyName":"SECONDLY"}`, 429, fault.RateLimited},
 		{"HubSpot is down", "", 503, fault.Unavailable},
+		{"the page of a proxy", "<html>", 200, fault.Unsupported},
+		{"an answer that was cut off", `{"results":[{`, 200, fault.Unsupported},
 	} {
 		s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
