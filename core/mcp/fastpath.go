@@ -133,7 +133,7 @@ func (r request) isPlain(header http.Header) bool {
 // once more. What calls no tool is let in as a read: a list takes longer than many an operation.
 func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte) error {
 	library, callsTool := s.json, false
-	if r.Method == http.MethodPost && 0 < r.ContentLength && r.ContentLength <= fastBytes && takesJSON(r.Header) {
+	if len(body) <= fastBytes && takesJSON(r.Header) {
 		if call, ok := read(body); ok {
 			tool, has := s.servedTo(r.Context()).tools[call.name]
 			if has && call.isPlain(r.Header) {
