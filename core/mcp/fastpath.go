@@ -133,17 +133,16 @@ func (r request) isPlain(header http.Header) bool {
 // once more. What calls no tool is let in as a read: a list takes longer than many an operation.
 func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte) error {
 	library, callsTool := s.json, false
-	if len(body) <= fastBytes && takesJSON(r.Header) {
-		if call, ok := read(body); ok {
-			tool, has := s.servedTo(r.Context()).tools[call.name]
-			if has && call.isPlain(r.Header) {
-				s.answer(w, r, call, tool)
-				return nil
-			}
-			callsTool = has && call.method == methodCall
-			if _, asked := call.meta[keyProgress]; asked { // progress is told by a stream of events only
-				library = s.stream
-			}
+	isCommon := len(body) <= fastBytes && takesJSON(r.Header)
+	if call, ok := read(body); ok {
+		tool, has := s.servedTo(r.Context()).tools[call.name]
+		if isCommon && has && call.isPlain(r.Header) {
+			s.answer(w, r, call, tool)
+			return nil
+		}
+		callsTool = has && call.method == methodCall
+		if _, asked := call.meta[keyProgress]; isCommon && asked { // progress is told by a stream of events only
+			library = s.stream
 		}
 	}
 	if !callsTool {

@@ -19,6 +19,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"frontdesk/core/admin"
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
@@ -182,6 +183,50 @@ func (w *world) post(body string, headers ...string) (int, string) {
 		w.t.Fatal(err)
 	}
 	return res.StatusCode, string(raw)
+}
+
+type keys struct{ caller apikey.Caller }
+
+func (k keys) Authenticate(context.Context, string) (apikey.Caller, error) { return k.caller, nil }
+
+// A call of a tool counts once, and gives way as its operation does, however it is sent.
+func TestACallOfAToolIsLetInByItsOperationAlone(t *testing.T) {
+	w, server := openWith(t, 0, nil)
+	handler, err := api.New(api.Options{
+		PublicURL: "https://desk.example.com", Keys: keys{w.caller}, Protocols: []api.Protocol{server.Protocol()},
+		PerMinuteOfKey: 1, Services: api.Services{ // of which none is called
+			Calendar: struct{ api.Calendar }{}, Tickets: struct{ api.Tickets }{}, Contacts: struct{ api.Contacts }{},
+			Numbers: struct{ api.Numbers }{}, Admin: &admin.Service{},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(body, accept string) (int, string) {
+		r := httptest.NewRequest(http.MethodPost, "https://desk.example.com/mcp", strings.NewReader(body))
+		r.Header = http.Header{"X-Api-Key": {"k"}, "Accept": {accept}, "Content-Type": {"application/json"}}
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, r)
+		return answer.Code, answer.Body.String()
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_slots","arguments":{"title":"%s"}}}`
+	plain, long := fmt.Sprintf(call, ""), fmt.Sprintf(call, strings.Repeat("x", 70_000))
+	const both = "application/json, text/event-stream"
+	for range 2 {
+		for what, c := range map[string][2]string{
+			"plain": {plain, both}, "long": {long, both}, "from whoever takes everything": {plain, "*/*"},
+		} {
+			if status, body := send(c[0], c[1]); status != http.StatusOK {
+				t.Errorf("%s: %d %s", what, status, body)
+			}
+		}
+	}
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if status, body := send(list, both); status != want {
+			t.Errorf("a list: %d %s", status, body)
+		}
+	}
 }
 
 // A key has the tools of its scopes, at most ten, in the same order each time. Their schemas are plain, and
