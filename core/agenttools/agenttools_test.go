@@ -215,7 +215,9 @@ func TestAPlatformElsewhereCannotReachThisMachine(t *testing.T) {
 
 // A list that is sent takes the place of the agent's tools: without hangup, it cannot end a call anymore.
 func TestAListThatReplacesToolsSaysSo(t *testing.T) {
-	for id, kept := range map[string]string{"retell": "end_call", "telnyx": "hangup"} {
+	for id, kept := range map[string]string{
+		"retell": "end_call", "telnyx": "hangup", "openai": "a transfer", "openai-functions": "a transfer",
+	} {
 		if steps := strings.Join(made(t, id, samples()).Where, " "); !strings.Contains(steps, "such as "+kept) {
 			t.Errorf("%s does not say that %s would be gone: %s", id, kept, steps)
 		}
