@@ -535,6 +535,17 @@ func TestWhatItsOrganizerCancelledInOutlookIsGone(t *testing.T) {
 	}
 }
 
+// Exchange says of an instance that somebody has removed it.
+func TestAnInstanceThatSomebodyRemovedIsGone(t *testing.T) {
+	t.Parallel()
+	d := answering(t, http.StatusNotFound, errorBody("ErrorCalendarOccurrenceIsDeletedFromRecurrence"), nil)
+	err := d.Cancel(t.Context(), calendar.EventRef{CalendarID: "c", ID: "e"})
+	gone := wantFault(t, "Cancel", err, fault.NotFound, fault.ReasonEventNotFound)
+	if gone.Metadata[calendar.MetaGone] == "" {
+		t.Error("it is not told that the event existed")
+	}
+}
+
 func TestABookingIsFoundAgainOrSaidToBeGone(t *testing.T) {
 	t.Parallel()
 	a := serve(t, fake.Options{}, nil)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"frontdesk/adapters/calendar/microsoft/graph"
+	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
@@ -64,10 +65,11 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	switch e.Code {
 	case "ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId", "ErrorInvalidIdEmpty",
 		"ErrorInvalidMailboxItemId",
-		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri",
-		// Of what is deleted ("Handling deletion-related errors in EWS in Exchange").
-		"ErrorCalendarCannotUpdateDeletedItem", "ErrorCalendarOccurrenceIsDeletedFromRecurrence":
+		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
 		return about.missing
+	case "ErrorCalendarCannotUpdateDeletedItem", "ErrorCalendarOccurrenceIsDeletedFromRecurrence":
+		// Of what is deleted ("Handling deletion-related errors in EWS in Exchange").
+		return noEvent().With(calendar.MetaGone, "true")
 	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox":
 		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange " +
 			"Online mailbox, or connect another account")
