@@ -557,7 +557,7 @@ func TestTheLogTellsWhoseFormerKeyIsSent(t *testing.T) {
 				o.Protocols = []Protocol{{Path: "/speaks", Operation: "speaks"}}
 			})
 			got := g.post(path, "", "X-Request-Id", "call-7")
-			return fmt.Sprintln(got.status, got.header["Www-Authenticate"], string(got.body)), g.log.String()
+			return fmt.Sprintln(got.status, got.header["Www-Authenticate"], got.body), g.log.String()
 		}
 		unknown, _ := answer(apikey.ErrKey)
 		former, log := answer(&apikey.FormerKey{ID: "key_7", Tenant: "acme", Err: apikey.ErrKey})
