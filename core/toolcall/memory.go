@@ -190,7 +190,7 @@ func placeOf(text string) (at int, known bool) {
 	words := wordsOf(text)
 	at, known = theOnly, text == "" || len(words) > 0
 	counted := false
-	for _, word := range words {
+	for i, word := range words {
 		place, is := places[word]
 		switch {
 		case is && !counted:
@@ -198,6 +198,7 @@ func placeOf(text string) (at int, known bool) {
 		case is && place != at:
 			return 0, false
 		case is || fillers[word]:
+		case word == "no" && i+1 < len(words) && isInteger(words[i+1]): // "no. 2", and not "no, that one"
 		default:
 			return 0, false
 		}
@@ -247,7 +248,7 @@ var places = wordsFor(map[int]string{
 })
 
 // fillers are words that go with a place and say nothing of it.
-var fillers = setOf("the one number no option slot time meeting appointment choice that this it same hold ticket " +
+var fillers = setOf("the one number option slot time meeting appointment choice that this it same hold ticket " +
 	"contact caller der die das den dem dieser diese dieses diesen nummer termin option uhrzeit kontakt " +
 	"el la lo esa ese eso esta este número numero opción opcion cita hora reserva " +
 	"le l celui celle cette ce ça numéro rendez vous créneau horaire")

@@ -24,6 +24,7 @@ func TestPlacesAreUnderstoodInEveryLanguage(t *testing.T) {
 		"1": 1, "2": 2, "#2": 2, "option 2": 2, "the second one": 2, "SECOND": 2, "2nd": 2, "number 3": 3, "the 2nd, second": 2,
 		"der zweite Termin": 2, "la segunda": 2, "el tercero": 3, "le deuxième créneau": 2, "das fünfte": 5,
 		"the last one": theLast, "el último": theLast, "der letzte": theLast, "la dernière": theLast,
+		"no. 2": 2, "No 2": 2, "slot no. 3": 3,
 	} {
 		if at, known := placeOf(text); !known || at != want {
 			t.Errorf("%q is %d, %v, want %d", text, at, known, want)
@@ -33,6 +34,14 @@ func TestPlacesAreUnderstoodInEveryLanguage(t *testing.T) {
 		"2 pm", "10:30", "the second or third", "first 2", "Tuesday", "st_0000000000", "7", "12", "-", "second Monday",
 	} {
 		if at, known := placeOf(text); known && at != theOnly {
+			t.Errorf("%q is understood as %d", text, at)
+		}
+	}
+	for _, text := range []string{ // which a caller says who does not mean it
+		"no", "No.", "no hold", "no contact", "no, that one", "not that one", "no, ese no", "no, el segundo", "second, no",
+		"none", "nein", "kein Termin", "non", "aucun créneau", "ninguna hora",
+	} {
+		if at, known := placeOf(text); known {
 			t.Errorf("%q is understood as %d", text, at)
 		}
 	}
@@ -122,6 +131,7 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 		`{"meeting_reference":"mt_1","slot_id":"st_1"}`)
 	wants(call, "cancel_meeting", `{}`, `{}`, `{"meeting_reference":"mt_1"}`)
 	wants(call, "cancel_meeting", `{}`, `{}`, `{"meeting_reference":"mt_1"}`) // a repeat
+	wants(call, "cancel_meeting", `{"meeting_reference":"no"}`, `{}`, `{"meeting_reference":"no"}`)
 
 	wants(call, "find_meetings", `{}`, `{"meetings":[{"meeting_reference":"mt_2"},{"meeting_reference":"mt_3"}]}`,
 		`{"phone_number":"unknown"}`)
@@ -137,6 +147,8 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 	w.say(t, r, call, "look_up_caller", `{}`, `{"candidates":[{"contact_id":"con_1"},{"name":"B"}]}`)
 	wants(call, "create_ticket", `{"subject":"A","contact_id":"this caller"}`, `{}`, `{"contact_id":"con_1","subject":"A"}`)
 	wants(call, "create_ticket", `{"subject":"A"}`, `{}`, `{"subject":"A"}`)
+	nobody := `{"subject":"A","contact_id":"no contact"}`
+	wants(call, "create_ticket", nobody, `{}`, nobody)
 
 	for _, other := range []Call{{CallID: "another", TenantID: "acme"}, {CallID: "call", TenantID: "other"},
 		{TenantID: "acme"}} {
