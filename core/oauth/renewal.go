@@ -70,18 +70,22 @@ func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) 
 func (s *TokenSource) await(ctx context.Context, r *renewal, refused string) (*entry, error) {
 	usable := r.usable
 	for {
-		select {
+		select { // the result takes precedence over all other channels that are ready
 		case <-r.done:
 			return r.outcome(refused)
-		default: // the result takes precedence over all other channels that are ready
+		default:
 		}
-		select {
-		case <-r.done:
+		select { // and the entry over the end of the wait
 		case <-usable:
 			if e := r.meanwhile; e.access != refused {
 				return e, nil
 			}
 			usable = nil
+		default:
+		}
+		select {
+		case <-r.done:
+		case <-usable:
 		case <-r.stalled:
 			return nil, s.stalledFault(r)
 		case <-ctx.Done():
