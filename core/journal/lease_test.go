@@ -96,6 +96,25 @@ func TestBothRunsOfATakenOverCallHaveOneAnswer(t *testing.T) {
 	}
 }
 
+// TestAFailureOfATakenOverRunIsNoAnswer: what a run was refused does not undo what another run of the call did.
+func TestAFailureOfATakenOverRunIsNoAnswer(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	one, two := w.journal(Operation{}), w.journal(Operation{})
+	var second Answer[door]
+	w.open = func(*Run) (err error) {
+		w.open = nil
+		w.advance(one.longestLease())
+		if second, err = w.perform(two, "k", "front"); err != nil {
+			return err
+		}
+		return fault.New(fault.Conflict, fault.ReasonSlotTaken, "Somebody is in the way.")
+	}
+	first, err := w.perform(one, "k", "front")
+	if err != nil || string(first.Body) != string(second.Body) || len(w.opened) != 1 {
+		t.Errorf("answered %s after %s, %v; opened %v", first.Body, second.Body, err, w.opened)
+	}
+}
+
 // A call that has lost its intent to another run, and has no time left to wait for that run's answer, says so as
 // every call does that waited for an equal one.
 func TestACallWhoseRunWasTakenOverIsToldThatTheOtherRuns(t *testing.T) {

@@ -173,6 +173,9 @@ func (r *Run) fail(ctx context.Context, err error) error {
 		f = fault.Unknowable("The connection or its tenant was removed meanwhile.")
 	}
 	if r.HadNoEffect(f) {
+		if r.isAnothers(ctx) { // which may have the effect that this run did not have
+			return fault.New(fault.Conflict, store.ReasonIntentLost, "Another run has taken over this request.")
+		}
 		r.release(ctx, "", r.failure(f.Reason))
 		return f
 	}
@@ -395,6 +398,15 @@ func (r *Run) isRemoved(ctx context.Context) (removed, withTenant bool) {
 	_, err = r.journal.opts.Store.TenantByID(ctx, r.intent.TenantID)
 	withTenant = errors.Is(err, fault.NotFound)
 	return withTenant, withTenant
+}
+
+// isAnothers reports whether another run has taken over the intent, for whose answer the caller of this one can wait.
+func (r *Run) isAnothers(ctx context.Context) bool {
+	if r.unattended {
+		return false
+	}
+	there, found, err := r.journal.opts.Store.Intent(ctx, r.intent.TenantID, r.intent.Operation, r.intent.Key)
+	return err == nil && found && there.Owner != r.intent.Owner
 }
 
 // auditAlone records the outcome in the audit, where there is no intent to record it with.
