@@ -222,8 +222,8 @@ func dayOf(start string) string {
 }
 
 // isOtherDay reports whether a text that names a place could as well mean another of those that were told, by its day
-// of the month: "I have Monday the thirtieth, and Tuesday the first". A plain number is a place, which costs no read, but
-// not after an article, by which Spanish, French and German name days: "el 2", "le 2", "den 2.".
+// of the month: "I have Monday the thirtieth, and Tuesday the first at nine or ten". A plain number is a place, which
+// costs no read, but not after an article, by which Spanish, French and German name days: "el 2", "le 2", "den 2.".
 func (m memory) isOtherDay(ctx context.Context, said, kind string) bool {
 	at, _ := placeOf(said)
 	number := strconv.Itoa(at)
@@ -232,8 +232,12 @@ func (m memory) isOtherDay(ctx context.Context, said, kind string) bool {
 	if at <= 0 || i == 0 || i > 0 && !articles[words[i-1]] {
 		return false
 	}
-	days := m.recall(ctx, notedDays+kind)
-	return slices.Contains(days, number) && (at > len(days) || days[at-1] != number)
+	for before, day := range m.recall(ctx, notedDays+kind) {
+		if day == number && before != at-1 {
+			return true
+		}
+	}
+	return false
 }
 
 // places are the words for places in a list: in English, Spanish, German and French.
