@@ -43,17 +43,18 @@ func fitting(accept string) string {
 	if accept == "" || len(accept) > maxHeaderBytes {
 		return ""
 	}
-	wanted, weights, err := language.ParseAcceptLanguage(accept)
-	if err != nil {
-		return ""
-	}
-	for i, tag := range wanted {
-		base, confidence := tag.Base()
-		if weights[i] > 0 && confidence > language.Low && slices.Contains(All(), base.String()) {
-			return base.String()
+	chosen, heaviest := "", float32(0)
+	for entry := range strings.SplitSeq(accept, ",") {
+		wanted, weights, err := language.ParseAcceptLanguage(entry)
+		if err != nil || len(wanted) == 0 {
+			continue // an entry that the library does not know says nothing of the others
+		}
+		base, confidence := wanted[0].Base()
+		if weights[0] > heaviest && confidence > language.Low && slices.Contains(All(), base.String()) {
+			chosen, heaviest = base.String(), weights[0]
 		}
 	}
-	return ""
+	return chosen
 }
 
 type key struct{}
