@@ -5,6 +5,10 @@ import "regexp"
 // fullTime matches the date and the time of day in their right form.
 const fullTime = `^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?`
 
+// space matches what stands before and within "p. m.", in Spanish a thin space (rae.es, "La expresión de la hora" and
+// the article on abbreviations in the Ortografía).
+const space = `[\s\p{Z}]*`
+
 // misreadings are common wrong forms of a time and the sentences to return for them. The first match counts.
 var misreadings = []struct {
 	looksLike *regexp.Regexp
@@ -16,7 +20,8 @@ var misreadings = []struct {
 		"must have an offset without seconds, such as -05:00"},
 	{regexp.MustCompile(fullTime + `\s+([Zz]|[+-]\d{2}(:?\d{2})?)$`), "must have no space before the offset"},
 	{regexp.MustCompile(fullTime + `\s*[−–—‐]\d`), "must have a plain hyphen (-) as the sign of its offset"},
-	{regexp.MustCompile(`(?i)\d\s*[ap]\.?m\.?\b`), "must be on the 24-hour clock, such as 2026-12-01T14:30:00"},
+	{regexp.MustCompile(`(?i)\d` + space + `[ap]\.?` + space + `m\.?\b`),
+		"must be on the 24-hour clock, such as 2026-12-01T14:30:00"},
 	{regexp.MustCompile(fullTime + `\s*\p{L}`),
 		"must end with an offset such as -05:00, not with the name of a zone; the name has its own field"},
 	{regexp.MustCompile(`^-?\d{9,13}([.,]\d+)?$`),

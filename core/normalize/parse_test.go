@@ -108,6 +108,7 @@ const (
 		"have a leap second"
 	zoneBehind = "must end with an offset such as -05:00, not with the name of a zone; the name has its " +
 		"own field"
+	twelveHours = "must be on the 24-hour clock, such as 2026-12-01T14:30:00"
 )
 
 func TestParseTimeRefuses(t *testing.T) {
@@ -185,8 +186,10 @@ func TestParseTimeRefuses(t *testing.T) {
 		"Unix milliseconds": {"1796137200000", DateTime, unixTime},
 		"a time without a date": {"10:00", DateTime,
 			"must have a date before the time, such as 2026-12-01T10:00:00"},
-		"the 12-hour clock": {"2026-12-01 2:30 PM", DateTime,
-			"must be on the 24-hour clock, such as 2026-12-01T14:30:00"},
+		"the 12-hour clock":            {"2026-12-01 2:30 PM", DateTime, twelveHours},
+		"the 12-hour clock in English": {"2026-12-01 02:30\u202fPM", DateTime, twelveHours},
+		"the 12-hour clock in Spanish": {"2026-12-01 02:30 p. m.", DateTime, twelveHours},
+		"with thin spaces":             {"2026-12-01T02:30:00\u202fp.\u202fm.", DateTime, twelveHours},
 		"an American date": {"12/01/2026 10:00", DateTime,
 			"must begin with the year, the month and the day with hyphens between them, such as 2026-12-01T10:00:00"},
 		"a date with points": {"01.12.2026", DateTimeOrDate,
