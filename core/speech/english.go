@@ -36,7 +36,7 @@ func English() Language {
 		now:   "It is {weekday}, {month} {number}, {clock}.",
 		signs: map[rune]string{'-': "dash", '.': "dot", '@': "at", '_': "underscore", '+': "plus", '/': "slash", '#': ""},
 	}
-	l.full[0], l.full[12] = "midnight", "noon"
+	l.full[0], l.full[12] = "midnight as that day begins", "noon"
 	units := strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen " +
 		"fifteen sixteen seventeen eighteen nineteen")
 	tens := strings.Fields("twenty thirty forty fifty")

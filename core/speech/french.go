@@ -15,7 +15,7 @@ func French() Language {
 			"vingt-neuf", "trente", "trente et un",
 		},
 		hours: [24]string{
-			"minuit", "une heure", "deux heures", "trois heures", "quatre heures", "cinq heures", "six heures",
+			"zéro heure", "une heure", "deux heures", "trois heures", "quatre heures", "cinq heures", "six heures",
 			"sept heures", "huit heures", "neuf heures", "dix heures", "onze heures", "midi", "treize heures",
 			"quatorze heures", "quinze heures", "seize heures", "dix-sept heures", "dix-huit heures",
 			"dix-neuf heures", "vingt heures", "vingt et une heures", "vingt-deux heures", "vingt-trois heures",

@@ -40,7 +40,7 @@ func Spanish() Language {
 			"de la tarde", "de la tarde", "de la tarde", "de la noche", "de la noche", "de la noche",
 			"de la noche",
 		},
-		full: [24]string{0: "a medianoche", 12: "al mediodía"},
+		full: [24]string{0: "a las cero horas", 12: "al mediodía"},
 		day:  "el {weekday} {day}", dayOfMonth: "el {weekday} {day} de {month}",
 		at: " ", or: " o ", andAt: " y ", and: ", ", lastPair: " y ",
 		slots:      "Tengo libre {slots}.",

@@ -13,7 +13,7 @@ import (
 func TestTimesOfDay(t *testing.T) {
 	t.Parallel()
 	for clock, want := range map[string]string{
-		"00:00": "midnight", "00:15": "twelve fifteen in the morning", "01:00": "one in the morning",
+		"00:15": "twelve fifteen in the morning", "01:00": "one in the morning",
 		"09:00": "nine in the morning", "09:05": "nine oh five in the morning",
 		"11:59": "eleven fifty-nine in the morning", "12:00": "noon", "12:30": "twelve thirty in the afternoon",
 		"13:20": "one twenty in the afternoon", "16:45": "four forty-five in the afternoon",
@@ -96,6 +96,23 @@ func TestAllTimesOfADayAreSaidAlike(t *testing.T) {
 	}
 }
 
+// Of "Thursday at midnight", nobody knows whether the day begins or ends then ("ambiguous as to the date intended",
+// tf.nist.gov, Miscellaneous Questions). Every language says that it begins.
+func TestMidnightIsTheBeginningOfItsDay(t *testing.T) {
+	t.Parallel()
+	midnight := time.Date(2026, 12, 3, 0, 0, 0, 0, time.UTC)
+	for name, want := range map[string]string{
+		language.English: "I am holding Thursday the third at midnight as that day begins for you.",
+		language.Spanish: "Le guardo un hueco para el jueves tres a las cero horas.",
+		language.German:  "Ich halte Ihnen Donnerstag, den dritten, um null Uhr frei.",
+		language.French:  "Je vous garde le créneau du jeudi trois à zéro heure.",
+	} {
+		if got := speech.In(name).Say(speech.Held, midnight, midnight.AddDate(0, 0, -1)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // A sentence holds nothing that a voice would have to read out: digits, offsets, years.
 func TestEveryMinuteHasWords(t *testing.T) {
 	t.Parallel()
@@ -120,7 +137,7 @@ func TestOtherLanguages(t *testing.T) {
 	}{
 		{language.German, []time.Time{at(1, 9, 0), at(1, 14, 30), at(3, 0, 0)}, true,
 			"Ich kann Ihnen Dienstag, den ersten, " +
-				"um neun Uhr oder um vierzehn Uhr dreißig und Donnerstag, den dritten, um Mitternacht anbieten."},
+				"um neun Uhr oder um vierzehn Uhr dreißig und Donnerstag, den dritten, um null Uhr anbieten."},
 		{language.German, []time.Time{at(27, 21, 21)}, true,
 			"Ich kann Ihnen Sonntag, den siebenundzwanzigsten Dezember, um einundzwanzig Uhr einundzwanzig anbieten."},
 		{language.German, nil, false,
@@ -132,7 +149,7 @@ func TestOtherLanguages(t *testing.T) {
 			"Tengo libre el domingo veintisiete de diciembre al mediodía. Ahora mismo no he podido ver todos los " +
 				"calendarios."},
 		{language.French, []time.Time{at(1, 9, 0), at(1, 14, 31), at(3, 0, 15)}, true,
-			"Je peux vous proposer mardi premier à neuf heures ou à quatorze heures trente et une et jeudi trois à minuit " +
+			"Je peux vous proposer mardi premier à neuf heures ou à quatorze heures trente et une et jeudi trois à zéro heure " +
 				"quinze."},
 		{language.French, []time.Time{at(27, 12, 0)}, true,
 			"Je peux vous proposer dimanche vingt-sept décembre à midi."},
