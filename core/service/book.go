@@ -241,7 +241,7 @@ func (b *booking) book(ctx context.Context) (journal.Result[record.MeetingAnswer
 			return none, err
 		}
 	}
-	defer b.held.release(ctx)
+	defer b.held.release(ctx, b.run)
 	event, err := b.carryOut(ctx)
 	if err != nil {
 		if !b.run.HadNoEffect(fault.From(err)) {
@@ -299,7 +299,7 @@ func (b *booking) reserve(ctx context.Context) (err error) {
 	}
 	b.plan.Free = true
 	if err := b.run.Save(ctx, b.plan); err != nil {
-		b.held.release(ctx)
+		b.held.release(ctx, b.run)
 		return err
 	}
 	return nil

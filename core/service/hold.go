@@ -275,7 +275,7 @@ func (s *Calendar) hold(
 	if err != nil {
 		return none, err
 	}
-	defer held.release(ctx)
+	defer held.release(ctx, run)
 	row.ID, row.OfferedAt, row.Rules = offer.holdID, run.Intent().CreatedAt, offer.rules.text()
 	if err := s.opts.Store.OfferSlots(ctx, []store.SlotOffered{row}); err != nil {
 		return none, err
@@ -323,7 +323,7 @@ func (s *Calendar) releaseHold(
 		err = slotNotFound("hold_id")
 	}
 	if err == nil && held {
-		err = s.opts.Store.DropHolds(ctx, offer.heldAs())
+		err = s.opts.Store.DropHolds(ctx, run.Intent(), offer.heldAs())
 	}
 	if err != nil {
 		return none, err

@@ -110,7 +110,7 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 		}
 	}
 	if err := c.checkFree(ctx, calendars, want); err != nil {
-		h.release(ctx)
+		h.release(ctx, run)
 		return nil, err
 	}
 	return h, nil
@@ -273,14 +273,15 @@ func (h *hold) letExpire() {
 	}
 }
 
-// release frees the slot unless it was kept. It works even after the caller has left.
-func (h *hold) release(ctx context.Context) {
+// release frees the slot unless it was kept, or another run has taken the call over. It works even after the caller
+// has left.
+func (h *hold) release(ctx context.Context, run *journal.Run) {
 	if h == nil || h.kept {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := h.opts.Store.DropHolds(ctx, h.ids); err != nil {
+	if err := h.opts.Store.DropHolds(ctx, run.Intent(), h.ids); err != nil {
 		h.opts.Log.WarnContext(ctx, "a hold could not be released; it will expire", "error", err)
 	}
 }

@@ -298,6 +298,44 @@ func TestSlotStaysHeldAMomentForCalendarsThatShowEventsLate(t *testing.T) {
 	book(t, p, c, Write{}, meeting(t, "two", 10))
 }
 
+// A run that was taken over and fails leaves the slot to the run that took it over, which has the same hold.
+func TestARunThatWasTakenOverFreesNoSlot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.ReusedSQLite)
+	w.options = impatient
+	c := w.tenant("acme")
+	protected(w)
+	c = w.tenants[c.Tenant.ID]
+	slow, quick, other := w.start(), w.start(), w.start()
+	made, let, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	w.meetings.script(func(p *process, call string) reaction {
+		switch {
+		case call != "book" || p == other:
+			return reaction{}
+		case p == slow:
+			return reaction{before: func(context.Context) error {
+				w.clock.advance(10 * time.Second) // longer than a lease
+				go func() {
+					_, err := quick.Calendar.Book(asKey(c), c, key("k"), meeting(t, "one", 10))
+					done <- err
+				}()
+				<-made
+				return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Not now.")
+			}}
+		}
+		return reaction{after: func(context.Context) error { close(made); <-let; return nil }}
+	})
+	_, err := slow.Calendar.Book(asKey(c), c, key("k"), meeting(t, "one", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
+	w.meetings.edit("ev1", func(e *calendar.Event) { e.CalendarID = "third" }) // as if not shown yet
+	_, during := other.Calendar.Book(asKey(c), c, Write{}, meeting(t, "two", 10))
+	close(let)
+	w.check(<-done)
+	wantReason(t, during, fault.Conflict, fault.ReasonSlotTaken)
+	_, err = other.Calendar.Book(asKey(c), c, Write{}, meeting(t, "two", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+}
+
 func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
 	t.Parallel()
 	_, p, c := protectedWorld(t)

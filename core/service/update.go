@@ -273,7 +273,7 @@ func (u *update) change(
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	defer held.release(ctx)
+	defer held.release(ctx, u.run)
 	u.plan.Sent, u.plan.Version = true, event.Version
 	if err := u.run.Save(ctx, u.plan); err != nil {
 		return calendar.Event{}, err

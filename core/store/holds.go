@@ -151,14 +151,15 @@ func keepHolds(kept HoldsKept) []statement {
 		args...)
 }
 
-// DropHolds removes holds.
-func (s *Store) DropHolds(ctx context.Context, ids []string) error {
+// DropHolds removes holds for the run that holds an intent. It removes none for a run that has lost it: the run that
+// took it over has holds with the same ids.
+func (s *Store) DropHolds(ctx context.Context, by Intent, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.changeOnce(ctx, oneStatement, func(ctx context.Context, q querier) error {
-		return execHolds(ctx, q, ids, "DELETE FROM holds")
-	})
+	list, args := among(ids, heldBy(by))
+	_, err := s.exec(ctx, "DELETE FROM holds WHERE EXISTS (SELECT 1 FROM intents WHERE "+held+") AND id IN "+list, args...)
+	return err
 }
 
 // execHolds writes all the holds in one statement. Between two statements, another transaction could lock the

@@ -207,7 +207,7 @@ func TestHolds(t *testing.T) {
 			if other := got(s.TakeHolds(t.Context(), []store.Hold{over}, []string{"1"}, noon))(t); other != nil {
 				t.Fatalf("in the way: %+v", other)
 			}
-			must(t, s.DropHolds(t.Context(), []string{"3"}))
+			must(t, s.DropHolds(t.Context(), begun(t, s, store.Intent{}), []string{"3"}))
 			equal(t, take(t, s, noon, hold("4", "cal", 0, time.Hour)), &first)
 		})
 	})
@@ -219,8 +219,15 @@ func TestHolds(t *testing.T) {
 			if take(t, s, noon, hold("2", "cal", 0, time.Hour)) == nil {
 				t.Fatal("the hold is gone")
 			}
-			must(t, s.DropHolds(t.Context(), []string{"1", "nothing"}))
-			must(t, s.DropHolds(t.Context(), nil))
+			mine := begun(t, s, store.Intent{})
+			its := mine
+			its.Owner = "another run"
+			must(t, s.DropHolds(t.Context(), its, []string{"1"}))
+			if take(t, s, noon, hold("2", "cal", 0, time.Hour)) == nil {
+				t.Fatal("a run that does not hold the intent dropped its hold")
+			}
+			must(t, s.DropHolds(t.Context(), mine, []string{"1", "nothing"}))
+			must(t, s.DropHolds(t.Context(), mine, nil))
 			taken(t, s, hold("2", "cal", 0, time.Hour))
 		})
 	})

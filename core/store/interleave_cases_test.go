@@ -608,7 +608,9 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"KeepHolds: one that has ended", func(c caller) (any, error) {
 		return only(c.s.KeepHolds(c.ctx, keptFor("ev1", "old", "mine")))
 	}},
-	{"DropHolds", func(c caller) (any, error) { return only(c.s.DropHolds(c.ctx, []string{"mine", "its"})) }},
+	{"DropHolds", func(c caller) (any, error) {
+		return only(c.s.DropHolds(c.ctx, intentRow("running"), []string{"mine", "its"}))
+	}},
 	{"DropHoldsOfEvent", func(c caller) (any, error) {
 		return only(c.s.DropHoldsOfEvent(c.ctx, "c1", "ev1"))
 	}},

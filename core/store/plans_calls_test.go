@@ -235,7 +235,7 @@ func callOnce(s *store.Store, key string) []part {
 			if _, err := s.TakeHolds(ctx, []store.Hold{hold}, nil, now); err != nil {
 				return err
 			}
-			return s.DropHolds(ctx, []string{key})
+			return s.DropHolds(ctx, mine, []string{key})
 		}},
 		{"answer", func(ctx context.Context) error {
 			with := store.Attached{Seen: []store.EventSeen{seen}, Meetings: []store.Meeting{meeting}}

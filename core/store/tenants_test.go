@@ -138,11 +138,12 @@ func left(t *testing.T, s *store.Store, tenantID string) (b belongings) {
 	if b.connections > 0 {
 		hold := store.Hold{
 			ID: "probe", ConnectionID: connectionID, From: noon, To: noon.Add(time.Hour), Until: noon.Add(time.Minute),
+			EventID: "probe",
 		}
 		if got(s.TakeHolds(ctx, []store.Hold{hold}, nil, noon))(t) != nil {
 			b.holds = 1
 		}
-		must(t, s.DropHolds(ctx, []string{"probe"}))
+		must(t, s.DropHoldsOfEvent(ctx, connectionID, "probe"))
 	}
 	if b.tenants > 0 {
 		if _, began, err := s.BeginIntent(ctx, store.Intent{
