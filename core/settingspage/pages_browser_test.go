@@ -160,13 +160,13 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	t.Parallel()
 	auditor := browsertest.NewAuditor(t)
 	w := start(t, sqlite(t))
-	key := w.tenant("acme")
-	w.tenant("northern-lights-dental-care-of-the-upper-peninsula")
-	request := w.busy("acme")
+	long := strings.Repeat("acme", 16)[:63] // as long as a name can be, without a hyphen to break it at
+	key := w.tenant(long)
+	request := w.busy(long)
 	p := person{w, browsertest.Start(t)}
 	p.b.Open(w.url + w.link(signin.NewLink{Person: "pat@example.com"}))
 	p.press("Sign in")
-	for name, path := range w.pages(true, "acme", "acme", key, request) {
+	for name, path := range w.pages(true, long, long, key, request) {
 		p.b.Open(w.url + path)
 		auditor.Check(p.b, name, func(look string) { p.examine(look, name) })
 		p.walk(name)
@@ -199,7 +199,7 @@ func (p person) examine(look, name string) {
 	p.b.Screenshot("settings-" + look + "-" + strings.ReplaceAll(strings.TrimPrefix(name, "/settings/"), "/", "-"))
 }
 
-// examine checks a page for content wider than the window, controls too small for a finger (24 CSS pixels,
+// examine checks a page for content wider than the window, which people would scroll to and fro to read (1.4.10), controls too small for a finger (24 CSS pixels,
 // WCAG 2.2 success criterion 2.5.8), text with a contrast below 4.5 to 1 (1.4.3), controls without a name
 // (4.1.2), ids that occur twice, and levels of headings that are left out.
 const examine = `(() => {
@@ -212,7 +212,8 @@ const examine = `(() => {
 	const levels = [...document.querySelectorAll('h1, h2, h3')].map(h => +h.tagName[1]);
 	return {
 		Lang: document.documentElement.lang, Title: document.title,
-		Wider: all.filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(name),
+		Wider: all.filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(name).concat(
+			document.documentElement.scrollWidth > innerWidth ? 'text, to ' + document.documentElement.scrollWidth : []),
 		Small: [...document.querySelectorAll('a:not(.skip), button, input, select, textarea')].filter(shown).filter(e => e.tabIndex < 0 || e.getBoundingClientRect().height < (['A', 'INPUT'].includes(e.tagName) ? 16 : 24)).map(name),
 		Pale: all.filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) && contrast(e) < 4.5).map(e => name(e) + ' ' + contrast(e)),
 		Nameless: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter(e => !e.labels.length && !e.ariaLabel).map(name),

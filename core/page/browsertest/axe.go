@@ -54,7 +54,7 @@ func (a Auditor) Check(b *Browser, name string, also ...func(look string)) {
 		rules         []string
 	}{
 		{"wide-light", 1280, 900, "light", nil},
-		{"narrow-dark", 360, 740, "dark", []string{"color-contrast", "link-in-text-block", "target-size"}},
+		{"narrow-dark", 320, 740, "dark", []string{"color-contrast", "link-in-text-block", "target-size"}},
 	} {
 		b.Look(look.width, look.height, look.scheme)
 		for _, barrier := range a.Barriers(b, look.rules...) {
