@@ -41,10 +41,11 @@ func (s Settings) Merge(prefix string, given map[string]any) (Settings, []fault.
 		}
 		target.Field(at).Set(value.Elem())
 	}
+	unusable := merged.Check(prefix)
 	if len(faults) > 0 {
-		return s, faults
+		return s, append(faults, unusable...)
 	}
-	return merged, merged.Check(prefix)
+	return merged, unusable
 }
 
 // settingNames returns the names of the settings, in the order of the fields.

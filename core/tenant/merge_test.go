@@ -34,7 +34,7 @@ func TestMergedSettings(t *testing.T) {
 		}, tenant.Settings{}, nil},
 		{"every fault at once", map[string]any{
 			"timezon": "UTC", "reject_past": "yes", "timezone": 7.0, "dedupe_window": "soon", "max_phone_numbers": 1.5,
-			"priority_words": []any{"a"}, "unverified_caller_fields": 5.0,
+			"priority_words": []any{"a"}, "unverified_caller_fields": 5.0, "max_purchases_per_day": -1.0,
 		}, was, []fault.Field{
 			{Path: "settings.dedupe_window", Message: `must be a duration such as "10m" or "1h30m", or 0.`},
 			{Path: "settings.max_phone_numbers", Message: "must be an integer."},
@@ -43,6 +43,7 @@ func TestMergedSettings(t *testing.T) {
 			{Path: "settings.timezon", Message: "is not a setting of a tenant", Hint: "timezone"},
 			{Path: "settings.timezone", Message: "must be a string."},
 			{Path: "settings.unverified_caller_fields", Message: "must be a list of strings."},
+			{Path: "settings.max_purchases_per_day", Message: "must be from 0 to 10000."},
 		}},
 		{"a list, or words with commas", map[string]any{"unverified_caller_fields": "name, account"},
 			tenant.Settings{
