@@ -20,6 +20,7 @@ type field struct {
 	Name, Label string
 	Help, Error string
 	Type        string // "text", "secret", "lines", "choice" or "check"
+	Focus       bool   // the page opens with it: it is the first that is wrong
 	Value       string
 	Was         *string // what the form showed first; nil: the field changes nothing that is stored
 	Required    bool
@@ -58,7 +59,8 @@ func label(name string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// withFaults puts the faults of a form beside its fields. It returns those that belong to no field.
+// withFaults puts the faults of a form beside its fields, in the order of the page, which opens with the first that is
+// wrong. It returns the faults that belong to no field, which come before the form.
 func withFaults(fields []field, err error) ([]field, []fault.Field) {
 	f := fault.From(err)
 	if f == nil {
@@ -80,6 +82,9 @@ func withFaults(fields []field, err error) ([]field, []fault.Field) {
 			message = fields[at].Error + " " + message
 		}
 		fields[at].Error = message
+	}
+	if at := slices.IndexFunc(fields, func(f field) bool { return f.Error != "" }); at >= 0 {
+		fields[at].Focus = len(rest) == 0
 	}
 	return fields, rest
 }

@@ -48,13 +48,13 @@ func (p *Pages) showOverview(v *visit, name string, wrong error) (reply, error) 
 	if !view.Operator {
 		view.Commands = nil
 	}
+	if f := fault.From(wrong); f != nil && len(f.Fields) == 0 {
+		wrong = fault.InvalidField("name", f.Detail)
+	}
 	view.Create, view.Rest = withFaults([]field{{
 		Name: "name", Label: "Name of a new tenant", Type: "text", Required: true, Value: name,
 		Help: "Lower-case letters, digits and hyphens, such as acme.",
 	}}, wrong)
-	if f := fault.From(wrong); f != nil && len(f.Fields) == 0 {
-		view.Create[0].Error = f.Detail
-	}
 	var err error
 	if view.Attention, err = p.opts.Admin.ListAttention(v.ctx, v.caller); err != nil {
 		return reply{}, err
@@ -165,7 +165,7 @@ type confirmView struct {
 
 // confirm asks for something typed. wrong says what is wrong with what was typed, or is "".
 func confirm(wrong string, view confirmView, typed field) reply {
-	typed.Type, typed.Required, typed.Error = "text", true, wrong
+	typed.Type, typed.Required, typed.Error, typed.Focus = "text", true, wrong, wrong != ""
 	view.Confirm = []field{typed}
 	answer := reply{page: "confirm.html", view: view}
 	if wrong != "" {

@@ -1,0 +1,52 @@
+package settingspage_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"testing"
+
+	"frontdesk/core/signin"
+)
+
+// A form that is refused opens at what is wrong with it, and not at a beginning that looks as if it was saved: at the
+// first wrong field, or at the faults that belong to no field (WCAG 2.2, technique G199; 3.3.1).
+func TestARefusedFormOpensAtItsFirstFault(t *testing.T) {
+	t.Parallel()
+	w := start(t, sqlite(t))
+	w.tenant("acme")
+	b := w.signedIn(signin.NewLink{})
+	focus := regexp.MustCompile(`(?:id="([^"]+)"|role="(alert)")[^>]* autofocus`)
+	const at = "/settings/tenants/acme"
+	for path, c := range map[string]struct {
+		form url.Values
+		want string
+	}{
+		"/settings/tenants": {url.Values{"name": {"acme"}}, "name"},
+		at: {url.Values{"settings.max_phone_numbers": {"ten"}, "settings.timezone": {"Mars"}, "settings.dedupe_window": {"1h"}},
+			"settings.timezone"},
+		at + "/delete":                             {url.Values{"name": {"other"}}, "name"},
+		at + "/opening-hours":                      {url.Values{"dates": {"Easter"}, "duration_minutes": {"long"}}, "dates"},
+		at + "/add-connection/calendar/sandbox":    {url.Values{"settings.latency": {"long"}}, "settings.latency"},
+		at + "/connections/acme":                   {url.Values{"settings.latency": {"long"}}, "settings.latency"},
+		at + "/keys":                               {url.Values{"label": {"agent"}}, "alert"},
+		at + "/webhooks":                           {url.Values{"url": {"nowhere"}}, "url"},
+		at + "/connections/acme/opening-hours":     {url.Values{"monday": {"noon"}, "dates": {"Easter"}}, "monday"},
+		at + "/opening-hours/preview":              {url.Values{"booking_window_days": {"far"}}, "booking_window_days"},
+		"/settings/admin-keys":                     {url.Values{"role": {"viewer"}, "tenant": {"nobody"}}, "tenant"},
+		at + "/add-connection/crm/rest/servicenow": {url.Values{"name": {"Not Good"}}, "name"},
+	} {
+		p := b.post(path, c.form)
+		var got []string
+		for _, found := range focus.FindAllStringSubmatch(p.body, -1) {
+			got = append(got, found[1]+found[2])
+		}
+		if p.status != http.StatusUnprocessableEntity || !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%s: %d opens at %q, want %q", path, p.status, got, c.want)
+		}
+		if shown := b.get(path); regexp.MustCompile(` (autofocus|aria-invalid=)`).MatchString(shown.body) {
+			t.Errorf("%s opens in its middle before anything is wrong", path)
+		}
+	}
+}
