@@ -50,7 +50,7 @@ func plotOf(hour admin.HourOf, now time.Time) *plot {
 	first := now.UTC().Truncate(time.Minute).Add(-(plotMinutes - 1) * time.Minute)
 	var points []string
 	for _, m := range hour.Minutes {
-		p.Minutes = append(p.Minutes, plottedMinute{m, m.At.UTC().Format("15:04"), duration(m.P95Ms)})
+		p.Minutes = append(p.Minutes, plottedMinute{m, m.At.UTC().Format("15:04 UTC"), duration(m.P95Ms)})
 		column := int(m.At.Sub(first) / time.Minute)
 		if column < 0 || column >= plotMinutes {
 			continue // the hour began within this minute

@@ -44,7 +44,7 @@ func (r requestRow) Bad() bool { return r.Status >= http.StatusBadRequest }
 
 func (p *Pages) requestRow(tenantName string, r admin.Request) requestRow {
 	return requestRow{
-		Request: r, Moment: r.At.UTC().Format("2 Jan 15:04:05"), Took: duration(r.TookMs),
+		Request: r, Moment: r.At.UTC().Format("2 Jan 15:04:05 UTC"), Took: duration(r.TookMs),
 		URL:     p.root + tenantPath(tenantName, "requests", url.PathEscape(r.ID)),
 		Outcome: cmp.Or(r.Reason, map[bool]string{true: "answered again", false: "done"}[r.Replayed]),
 	}

@@ -99,6 +99,14 @@ func TestRequestsAreSearchedAndRead(t *testing.T) {
 			return p.body
 		}
 		newest := has(list, "<td>listCalendars", "Older")
+		// A narrow window shows no heading of a table, so each time says its zone itself.
+		for path, zoned := range map[string]string{
+			list: `<a href="[^"]+">\d+ \w+ [\d:]{8} UTC</a>`, "/settings/tenants/acme/connections/acme": `<td>[\d:]{5} UTC</td>`,
+		} {
+			if !regexp.MustCompile(zoned).MatchString(b.get(path).body) {
+				t.Errorf("the times of %s have no zone", path)
+			}
+		}
 		if strings.Contains(newest, "<td>bookMeeting") || strings.Contains(newest, "Newest") {
 			t.Errorf("the newest requests are %s", newest)
 		}
