@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"frontdesk/core/signin"
@@ -47,6 +48,19 @@ func TestARefusedFormOpensAtItsFirstFault(t *testing.T) {
 		}
 		if shown := b.get(path); regexp.MustCompile(` (autofocus|aria-invalid=)`).MatchString(shown.body) {
 			t.Errorf("%s opens in its middle before anything is wrong", path)
+		}
+	}
+}
+
+func TestATenantIsFoundHoweverItsNameIsTyped(t *testing.T) {
+	t.Parallel()
+	w := start(t, sqlite(t))
+	w.tenant("acme")
+	w.tenant("zebra")
+	for typed, found := range map[string]bool{"acm": true, "Acme": true, " ACME ": true, "acme2": false} {
+		p := w.signedIn(signin.NewLink{}).get("/settings?search=" + url.QueryEscape(typed))
+		if strings.Contains(p.body, "tenants/acme/keys") != found || strings.Contains(p.body, "tenants/zebra/keys") {
+			t.Errorf("%q finds %s", typed, p.body)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (p *Pages) showOverview(v *visit, name string, wrong error) (reply, error) 
 	all, err := p.opts.Admin.ListTenants(v.ctx, v.caller)
 	for _, t := range all.Tenants {
 		switch {
-		case !strings.Contains(t.Name, view.Search):
+		case !strings.Contains(t.Name, strings.ToLower(view.Search)): // names have no capitals
 		case len(view.Tenants) == maxTenantsShown:
 			view.More++
 		default:
