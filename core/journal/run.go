@@ -173,10 +173,10 @@ func (r *Run) fail(ctx context.Context, err error) error {
 		f = fault.Unknowable("The connection or its tenant was removed meanwhile.")
 	}
 	if r.HadNoEffect(f) {
-		if r.isAnothers(ctx) { // which may have the effect that this run did not have
+		r.release(ctx, "", r.failure(f.Reason)) // which changes nothing if the intent is another run's
+		if r.isAnothers(ctx) {                  // which may have the effect that this run did not have
 			return fault.New(fault.Conflict, store.ReasonIntentLost, "Another run has taken over this request.")
 		}
-		r.release(ctx, "", r.failure(f.Reason))
 		return f
 	}
 	mayBeRunning := r.effectExpected && !r.repeatable && (f.Code == fault.Timeout || f.Code == fault.Canceled)
@@ -401,8 +401,9 @@ func (r *Run) isRemoved(ctx context.Context) (removed, withTenant bool) {
 }
 
 // isAnothers reports whether another run has taken over the intent, for whose answer the caller of this one can wait.
+// The store is not asked while this run's lease is surely in force.
 func (r *Run) isAnothers(ctx context.Context) bool {
-	if r.unattended {
+	if r.unattended || r.journal.opts.LeaseClock().Before(r.intent.LeaseUntil.Add(-clockSlack)) {
 		return false
 	}
 	there, found, err := r.journal.opts.Store.Intent(ctx, r.intent.TenantID, r.intent.Operation, r.intent.Key)
