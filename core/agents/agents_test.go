@@ -725,6 +725,23 @@ func TestCallStarted(t *testing.T) {
 	}
 }
 
+// A meeting of whole days is told by the first of them: nobody is to come at midnight.
+func TestAWholeDayIsNoMidnightBeforeTheFirstWord(t *testing.T) {
+	for meeting, want := range map[string]string{
+		`"start":"2026-12-24T00:00:00-05:00","end":"2026-12-25T00:00:00-05:00"`: "2026-12-24",
+		`"start":"2026-12-24T00:00:00Z","end":"2026-12-27T00:00:00Z"`:           "2026-12-24",
+		`"start":"2026-12-24T00:00:00-05:00","end":"2026-12-24T00:30:00-05:00"`: "2026-12-24T00:00:00-05:00",
+		`"start":"2026-12-24T23:00:00-05:00","end":"2026-12-25T00:00:00-05:00"`: "2026-12-24T23:00:00-05:00",
+	} {
+		w := open(t)
+		w.answer = func(string) (int, string) { return 200, `{"meetings":[{"meeting_reference":"mt_1",` + meeting + `}]}` }
+		_, body := w.post("/alpha/agents/telnyx/call-started", `{"data":{"payload":{"telnyx_end_user_target":"+12025550101"}}}`)
+		if !strings.Contains(body, `"next_meeting":"`+want+`"`) {
+			t.Errorf("%s: %s", meeting, body)
+		}
+	}
+}
+
 // A key without the scopes of a tool is not used to ask for it.
 func TestCallStartedAsksForWhatTheKeyMay(t *testing.T) {
 	w := open(t)

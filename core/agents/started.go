@@ -190,14 +190,21 @@ func aboutCaller(answer map[string]json.RawMessage) map[string]string {
 	}
 }
 
-// aboutMeetings returns the variables of the caller's next meeting.
+// aboutMeetings returns the variables of the caller's next meeting. Of one that takes whole days, which are from
+// midnight to midnight, the first day is told and no time.
 func aboutMeetings(answer map[string]json.RawMessage) map[string]string {
 	var meetings []struct {
-		Reference string `json:"meeting_reference"`
-		Start     string
+		Reference  string `json:"meeting_reference"`
+		Start, End string
 	}
 	if json.Unmarshal(answer["meetings"], &meetings) != nil || len(meetings) == 0 {
 		return nil
 	}
-	return map[string]string{"next_meeting": meetings[0].Start, "next_meeting_reference": meetings[0].Reference}
+	const midnight = "T00:00:00"
+	next := meetings[0]
+	first, _, begins := strings.Cut(next.Start, midnight)
+	if last, _, ends := strings.Cut(next.End, midnight); begins && ends && first != last {
+		next.Start = first
+	}
+	return map[string]string{"next_meeting": next.Start, "next_meeting_reference": next.Reference}
 }
