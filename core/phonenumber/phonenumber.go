@@ -43,16 +43,36 @@ func Parse(text string) (Number, error) {
 }
 
 func parse(text string) (Number, error) {
-	read, err := phonenumbers.Parse(text, phonenumbers.UNKNOWN_REGION)
-	if err != nil || !phonenumbers.IsPossibleNumber(read) {
+	n, err := read(text, phonenumbers.UNKNOWN_REGION)
+	if err != nil || !phonenumbers.IsPossibleNumber(n) {
 		return Number{}, ErrNotInternational
 	}
-	read.Extension = nil
+	n.Extension = nil
 	return Number{
-		E164:        phonenumbers.Format(read, phonenumbers.E164),
-		CountryCode: strconv.Itoa(int(read.GetCountryCode())),
-		National:    phonenumbers.GetNationalSignificantNumber(read),
+		E164:        phonenumbers.Format(n, phonenumbers.E164),
+		CountryCode: strconv.Itoa(int(n.GetCountryCode())),
+		National:    phonenumbers.GetNationalSignificantNumber(n),
 	}, nil
+}
+
+const mexico = "52"
+
+// untilAugust2019 matches a Mexican number with what stood before it until then, abroad or at home
+// (twilio.com/blog/mexico-france-regulatory-compliance-updates-august-2019). So people typed it, and so WhatsApp
+// still tells it (github.com/daviddrysdale/python-phonenumbers/issues/306).
+var untilAugust2019 = regexp.MustCompile(`^(1|01|04[45])([2-9]\d{9})$`)
+
+// read is phonenumbers.Parse that knows the plan which Mexico had, too.
+func read(text, region string) (*phonenumbers.PhoneNumber, error) {
+	n, err := phonenumbers.Parse(text, region)
+	if err != nil || strconv.Itoa(int(n.GetCountryCode())) != mexico {
+		return n, err
+	}
+	old := untilAugust2019.FindStringSubmatch(phonenumbers.GetNationalSignificantNumber(n))
+	if old == nil || old[1] == "1" && !strings.HasPrefix(digits(text), mexico) { // without it, a 1 is North America's
+		return n, nil
+	}
+	return phonenumbers.Parse("+"+mexico+old[2], region)
 }
 
 // withheld are the words that stand for a caller's number that is not told, and what remains of them when
@@ -138,10 +158,10 @@ func (n Number) compare(own *phonenumbers.PhoneNumber, stored string) Match {
 		}
 	}
 	match := Exact
-	other, err := phonenumbers.Parse(stored, phonenumbers.UNKNOWN_REGION)
+	other, err := read(stored, phonenumbers.UNKNOWN_REGION)
 	if errors.Is(err, phonenumbers.ErrInvalidCountryCode) {
 		match = National
-		other, err = phonenumbers.Parse(stored, regionOf(own))
+		other, err = read(stored, regionOf(own))
 	}
 	if err != nil || other.GetCountryCode() != own.GetCountryCode() {
 		return None
@@ -188,6 +208,9 @@ func (n Number) Formats() []string {
 		strings.Join(strings.FieldsFunc(international, isNoDigit), "-"),
 		"+" + strings.Join(strings.FieldsFunc(international, isNoDigit), " "),
 		"+" + n.CountryCode + " " + national, "00" + n.CountryCode + n.National, "00" + international[len("+"):],
+	}
+	if n.CountryCode == mexico { // see untilAugust2019
+		formats = append(formats, "+521"+n.National, "521"+n.National)
 	}
 	var distinct []string
 	for _, f := range formats {

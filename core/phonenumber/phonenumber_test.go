@@ -18,6 +18,7 @@ func TestParse(t *testing.T) {
 		"+49 (0)171 1234567":        {E164: "+491711234567", CountryCode: "49", National: "1711234567"},
 		"+39 06 1234 5678":          {E164: "+390612345678", CountryCode: "39", National: "0612345678"},
 		"+44 20 7946 0000":          {E164: "+442079460000", CountryCode: "44", National: "2079460000"},
+		"+52 1 55 1234 5678":        {E164: "+525512345678", CountryCode: "52", National: "5512345678"}, // until 2019
 		"+800 1234 5678":            {E164: "+80012345678", CountryCode: "800", National: "12345678"},
 		"+1 2":                      {},
 		"5135557611":                {},
@@ -109,6 +110,15 @@ func TestCompare(t *testing.T) {
 		{"+12079460958", "207 946 0958 ext 0012", phonenumber.National},
 		{"+33145670089", "01 45 67 00 89", phonenumber.National}, // two noughts within a number
 		{"+393450012345", "345 00 12345", phonenumber.National},
+		// With what stood before Mexican mobile numbers until 2019.
+		{"+525512345678", "+52 1 55 1234 5678", phonenumber.Exact},
+		{"+525512345678", "0052 1 55 1234 5678 (WhatsApp)", phonenumber.Exact},
+		{"+525512345678", "5215512345678", phonenumber.National},
+		{"+525512345678", "044 55 1234 5678", phonenumber.National},
+		{"+525512345678", "01 (55) 1234-5678", phonenumber.National},
+		{"+525512345678", "+52 1 55 1234 5679", phonenumber.None},
+		{"+525512345678", "+1 551 234 5678", phonenumber.None},
+		{"+525512345678", "1 (551) 234-5678", phonenumber.Suffix}, // of the United States
 	} {
 		n, _ := phonenumber.Parse(c.number)
 		if got := n.Compare(c.stored); got != c.want {
@@ -127,6 +137,7 @@ func TestFormats(t *testing.T) {
 			"+491711234567", "01711234567", "0171 1234567", "+49 171 1234567", "1711234567", "00491711234567",
 			"0049 171 1234567",
 		},
+		"+525512345678":  {"+525512345678", "55 1234 5678", "+5215512345678", "5215512345678"},
 		"+5491123456789": {"+5491123456789", "011 15-2345-6789", "0111523456789", "+54 9 11 2345-6789"},
 	} {
 		n, err := phonenumber.Parse(number)
