@@ -110,7 +110,7 @@ const fewestOfSuffix = 7
 
 // abroad matches the prefix for calls abroad at the beginning of a number: 00, as in most countries (ITU-T E.123).
 // No national number begins with it. After 0011 comes no area code of North America's, but another country (Australia).
-var abroad = regexp.MustCompile(`(^|[\pL;,|:]| / )([^\d+]*)00[^\d+]*((?:1\D*)?[2-9](?:\D*\d){6})`)
+var abroad = regexp.MustCompile(`(^|[\pL;,|&\n:]| / )([^\d+]*)00[^\d+]*((?:1\D*)?[2-9](?:\D*\d){6})`)
 
 // prefixes are other such prefixes. National numbers begin with them, too, so that they count only where the whole
 // number follows.
@@ -139,7 +139,7 @@ func (n Number) Compare(stored string) Match {
 	}
 	isAbroad := false
 	for part := range strings.FieldsFuncSeq(stored, func(r rune) bool {
-		return unicode.IsLetter(r) || strings.ContainsRune(";,|", r)
+		return unicode.IsLetter(r) || strings.ContainsRune(";,|&\n", r)
 	}) {
 		if _, code, given := strings.Cut(part, "+"); given {
 			isAbroad = !strings.HasPrefix(digits(code), n.CountryCode)
