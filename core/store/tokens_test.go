@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"frontdesk/core/fault"
@@ -254,6 +256,23 @@ func TestTurns(t *testing.T) {
 		}
 		release()
 	})
+	t.Run("end although the server has stopped to answer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := got(store.OpenThrough(t.Context(), "postgres://db.example/", func(driver.Connector) driver.Connector {
+				return deafServer{}
+			}))(t)
+			defer s.Close()
+			release, held, err := s.HoldTurn(t.Context(), "c1", time.Minute)
+			if !held || err != nil {
+				t.Fatal(held, err)
+			}
+			began := time.Now()
+			release()
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("after %s", took)
+			}
+		})
+	})
 	t.Run("outlive the context they were taken with", func(t *testing.T) {
 		url := storetest.Postgres(t)
 		a, b := storetest.Open(t, url), storetest.Open(t, url)
@@ -314,4 +333,26 @@ func TestTurns(t *testing.T) {
 			defer release()
 		}
 	})
+}
+
+// deafServer is a connector, connection and transaction of a server that does not answer the end of a transaction.
+type deafServer struct{ transaction context.Context }
+
+func (s deafServer) Connect(context.Context) (driver.Conn, error) { return s, nil }
+func (deafServer) Driver() driver.Driver                          { return nil }
+func (deafServer) Close() error                                   { return nil }
+func (deafServer) Commit() error                                  { return driver.ErrBadConn }
+func (deafServer) Begin() (driver.Tx, error)                      { return nil, driver.ErrBadConn }
+func (deafServer) Prepare(string) (driver.Stmt, error)            { return nil, driver.ErrBadConn }
+func (deafServer) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+	return deafServer{ctx}, nil
+}
+func (deafServer) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
+	return driver.RowsAffected(1), nil
+}
+
+// Rollback waits as long as pgx does: until the context of the transaction ends.
+func (s deafServer) Rollback() error {
+	<-s.transaction.Done()
+	return s.transaction.Err()
 }

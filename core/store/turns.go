@@ -38,9 +38,11 @@ func (s *Store) HoldTurn(ctx context.Context, connectionID string, limit time.Du
 	own, end := context.WithCancel(context.WithoutCancel(ctx))
 	tx, err := s.beginTurn(own, end, connectionID, limit)
 	over := func() {
+		late := time.AfterFunc(rollbackLimit, end) // a server that stopped to answer would keep the renewal for ever
 		if tx != nil {
 			_ = tx.Rollback() // there is nothing to commit; a server that is gone has ended it
 		}
+		late.Stop()
 		end()
 		<-s.turns
 	}
