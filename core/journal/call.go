@@ -220,7 +220,7 @@ func (s *submission) record(
 		intent.Plan = plan
 	}
 	if err != nil {
-		j.withdraw(ctx, *intent)
+		j.withdraw(ctx, *intent, prepared.Holds...)
 	}
 	return there, began, err
 }
@@ -343,22 +343,32 @@ func (r *Run) stillRunning(ctx context.Context) error {
 	return f
 }
 
-// withdraw makes sure that an intent is not carried out after its caller is told that it was not recorded.
-// The store may have recorded it anyway.
-func (j *Journal) withdraw(ctx context.Context, intent store.Intent) {
+// withdraw makes sure that an intent is not carried out after its caller is told that it was not recorded, and that
+// the holds with which it began are in nobody's way. The store may have recorded it anyway.
+func (j *Journal) withdraw(ctx context.Context, intent store.Intent, holds ...store.Hold) {
 	run := store.Intent{ // only what identifies it
 		TenantID: intent.TenantID, Operation: intent.Operation, Key: intent.Key, Owner: intent.Owner,
 		LeaseUntil: intent.LeaseUntil, State: intent.State,
+	}
+	var ids []string
+	for _, h := range holds {
+		ids = append(ids, h.ID)
+	}
+	remove := func(ctx context.Context) error {
+		if err := j.opts.Store.DropHolds(ctx, run, ids); err != nil {
+			return err
+		}
+		return j.opts.Store.ReleaseIntent(ctx, run, "")
 	}
 	j.withdrawn.add(run.Owner)
 	if ctx.Err() != nil { // the caller is gone, but the store may be available
 		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.opts.RecordTimeout)
 		defer cancel()
-		if j.opts.Store.ReleaseIntent(record, run, "") == nil {
+		if remove(record) == nil {
 			return
 		}
 	}
-	j.owe(run.Owner, func(ctx context.Context) error { return j.opts.Store.ReleaseIntent(ctx, run, "") })
+	j.owe(run.Owner, remove)
 }
 
 func replay[T any](i store.Intent) (Answer[T], error) {

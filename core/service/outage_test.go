@@ -55,3 +55,36 @@ func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
 		t.Errorf("%d meetings, want %d", w.meetings.booked, want)
 	}
 }
+
+// TestACallThatTheStoreRefusedHoldsNoSlot: whoever is told that a booking was not recorded finds its time free.
+func TestACallThatTheStoreRefusedHoldsNoSlot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.ReusedPostgres)
+	c := w.tenant("acme")
+	protected(w)
+	c = w.tenants[c.Tenant.ID]
+	cut := w.startWithTrap()
+	cut.survives = true
+	defer w.bury(cut)
+	book(t, cut.process, c, key("first"), meeting(t, "first", 1)) // from here on, statements are prepared
+	refused := 0
+	for n := 1; n <= 4; n++ {
+		for at, after := range []bool{false, true} {
+			hour := 2*n + at
+			cut.arm(n, true, after)
+			_, err := cut.process.Calendar.Book(asKey(c), c, Write{}, meeting(t, "one", hour))
+			cut.disarm()
+			if !errors.Is(err, fault.Unavailable) {
+				continue
+			}
+			refused++
+			cut.process.recover(t)
+			if _, err := w.start().Calendar.Book(asKey(c), c, Write{}, meeting(t, "two", hour)); err != nil {
+				t.Errorf("after message %d was lost, its answer %v: %v", n, after, err)
+			}
+		}
+	}
+	if refused < 2 {
+		t.Errorf("%d calls were refused: the test proves nothing", refused)
+	}
+}
