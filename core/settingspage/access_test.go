@@ -245,7 +245,8 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 		nobody := w.browser().send(r.Method, path, nil)
 		open := strings.Contains(r.Path, "/sign-in") || strings.Contains(r.Path, "/oidc") ||
 			strings.HasSuffix(r.Path, "/signed-in")
-		if !open && (nobody.status != http.StatusSeeOther || nobody.to != "/settings/sign-in") {
+		to := "/settings/sign-in" + map[bool]string{true: "?ended=yes"}[r.Method == http.MethodPost]
+		if !open && (nobody.status != http.StatusSeeOther || nobody.to != to) {
 			t.Errorf("%s by nobody: %d to %q", name, nobody.status, nobody.to)
 		}
 		for _, h := range []http.Header{{"Host": {"attacker.example"}},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"frontdesk/core/signin"
 )
@@ -61,6 +62,29 @@ func TestATenantIsFoundHoweverItsNameIsTyped(t *testing.T) {
 		p := w.signedIn(signin.NewLink{}).get("/settings?search=" + url.QueryEscape(typed))
 		if strings.Contains(p.body, "tenants/acme/keys") != found || strings.Contains(p.body, "tenants/zebra/keys") {
 			t.Errorf("%q finds %s", typed, p.body)
+		}
+	}
+}
+
+// Whoever sends a form after the session has ended learns that it changed nothing, in the browser's language.
+func TestAFormAfterTheSessionTellsThatNothingWasChanged(t *testing.T) {
+	t.Parallel()
+	w := start(t, sqlite(t))
+	w.tenant("acme")
+	b := w.signedIn(signin.NewLink{})
+	w.advance(31 * time.Minute)
+	for lang, says := range map[string]string{
+		"en": "Your session had ended, so nothing was changed.", "de": "Ihre Sitzung war beendet, deshalb wurde nichts geändert.",
+		"es": "Su sesión había terminado, así que no se ha cambiado nada.",
+		"fr": "Votre session était terminée : rien n’a donc été modifié.",
+	} {
+		b.header.Set("Accept-Language", lang)
+		sent := b.post("/settings/tenants/acme", url.Values{"settings.timezone": {"Europe/Paris"}})
+		if p := b.get(sent.to); !strings.Contains(p.body, says) {
+			t.Errorf("%s: %d to %q: %s", lang, sent.status, sent.to, p.body)
+		}
+		if p := b.get(b.get("/settings").to); strings.Contains(p.body, says) {
+			t.Errorf("%s: who sent no form is told of one: %s", lang, p.body)
 		}
 	}
 }

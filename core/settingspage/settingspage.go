@@ -216,6 +216,9 @@ func (p *Pages) handler(rt route, enter func(*visit) error) func(http.ResponseWr
 		answer, err := p.answer(w, v, rt, enter)
 		if errors.Is(err, errSignedOut) {
 			answer, err = reply{to: "/sign-in"}, nil
+			if r.Method == http.MethodPost {
+				answer.to += "?" + paramEnded + "=yes"
+			}
 		}
 		if err != nil {
 			answer = p.failure(v, w.Header().Get("X-Request-Id"), err)

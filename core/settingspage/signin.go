@@ -25,6 +25,9 @@ var sessionRoutes = []route{
 	{http.MethodPost, Root + "/sign-out-everywhere", "settings-sign-out-everywhere", (*Pages).signOutEverywhere},
 }
 
+// paramEnded tells the sign-in page that somebody sent a form after the session had ended.
+const paramEnded = "ended"
+
 // askToSignIn shows how to sign in.
 func (p *Pages) askToSignIn(v *visit) (reply, error) {
 	if v.person != (signin.Person{}) {
@@ -37,7 +40,8 @@ func (p *Pages) askToSignIn(v *visit) (reply, error) {
 	answer, view := reply{page: "sign-in.html"}, struct {
 		layout
 		OpenID string // the host of the OpenID provider; "": none
-	}{layout: p.layout(v, says.Text("sign_in"), says.Text("for_whom"))}
+		Ended  bool   // the session ended before a form was sent
+	}{layout: p.layout(v, says.Text("sign_in"), says.Text("for_whom")), Ended: v.r.URL.Query().Has(paramEnded)}
 	if p.opts.OpenID != nil {
 		view.OpenID = p.opts.OpenID.Host()
 		// Chromium applies the policy to the redirects after a form as well (w3c/webappsec-csp issue 8), and
