@@ -37,13 +37,32 @@ type requestRow struct {
 	Moment  string
 	Took    string
 	Outcome string // in words
+	By      string // who made it, for people
 }
 
 // Bad reports whether the request failed.
 func (r requestRow) Bad() bool { return r.Status >= http.StatusBadRequest }
 
-func (p *Pages) requestRow(tenantName string, r admin.Request) requestRow {
+// askers returns how people call the API keys and voice agents of a tenant, by their ids.
+func (p *Pages) askers(v *visit) (map[string]string, error) {
+	keys, err := p.opts.Admin.ListKeys(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, k := range keys.Keys {
+		names[k.ID] = strings.TrimSpace(k.Label + " " + k.Prefix + "…")
+	}
+	agents, err := p.opts.Admin.ListAgents(v.ctx, v.caller, v.tenant)
+	for _, a := range agents.Agents {
+		names[a.ID] = a.Name
+	}
+	return names, err
+}
+
+func (p *Pages) requestRow(tenantName string, r admin.Request, names map[string]string) requestRow {
 	return requestRow{
+		By:      cmp.Or(names[r.KeyID], r.KeyID), // who was deleted meanwhile, or a person who tries something
 		Request: r, Moment: r.At.UTC().Format("2 Jan 15:04:05 UTC"), Took: duration(r.TookMs),
 		URL:     p.root + tenantPath(tenantName, "requests", url.PathEscape(r.ID)),
 		Outcome: cmp.Or(r.Reason, map[bool]string{true: "answered again", false: "done"}[r.Replayed]),
@@ -74,6 +93,10 @@ func (p *Pages) requests(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	names, err := p.askers(v)
+	if err != nil {
+		return reply{}, err
+	}
 	command := []string{"request", "list", "--tenant", v.tenant}
 	view := struct {
 		layout
@@ -98,7 +121,7 @@ func (p *Pages) requests(v *visit) (reply, error) {
 		command = append(command, "--failed")
 	}
 	for _, r := range found.Requests {
-		view.Rows = append(view.Rows, p.requestRow(v.tenant, r))
+		view.Rows = append(view.Rows, p.requestRow(v.tenant, r, names))
 	}
 	if found.Next != "" {
 		view.Older = pageOf(asked, found.Next)
@@ -139,18 +162,34 @@ func (p *Pages) request(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	names, err := p.askers(v)
+	if err != nil {
+		return reply{}, err
+	}
+	connections, err := p.opts.Admin.ListConnections(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return reply{}, err
+	}
 	view := struct {
 		layout
 		requestRow
-		Came      string
-		Tries     []tryRow
-		MoreTries int
-		Same      string // the address of the requests with the same idempotency key
-		Curl      string // a command that calls the operation; "": it is not known any more
+		Came       string
+		Tries      []tryRow
+		MoreTries  int
+		Connection item   // its page; without a name: it was removed
+		Others     string // the address of the requests of whoever made this one
+		Same       string // the address of the requests with the same idempotency key
+		Curl       string // a command that calls the operation; "": it is not known any more
 	}{
 		layout: p.layout(v, "Request for "+story.Operation, "", shell("request", "show", "--tenant", v.tenant,
 			story.ID)),
-		Came: moment(story.At), requestRow: p.requestRow(v.tenant, story.Request), MoreTries: story.MoreTries,
+		Came: moment(story.At), requestRow: p.requestRow(v.tenant, story.Request, names), MoreTries: story.MoreTries,
+		Others: p.requestsBy(v, "key_id", story.KeyID),
+	}
+	for _, c := range connections.Connections {
+		if c.ID == story.ConnectionID {
+			view.Connection = item{Name: c.Name, URL: p.root + tenantPath(v.tenant, "connections", c.Name)}
+		}
 	}
 	view.Curl = p.curl(story.Operation)
 	if story.IdempotencyKey != "" {

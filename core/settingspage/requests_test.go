@@ -136,6 +136,10 @@ func TestRequestsAreSearchedAndRead(t *testing.T) {
 			t.Fatalf("there are %d bookings: %s", len(stories), booked)
 		}
 		has(stories[0][1], "It called no provider", "answered again")
+		// What a person knows a key and a connection by, and not their ids alone.
+		has(list, "<bdi>fd_live_")
+		has(stories[1][1], "by <bdi>fd_live_", "?key_id=key_",
+			`<a href="/settings/tenants/acme/connections/acme"><bdi>acme</bdi></a>`)
 		has(stories[1][1], "sandbox: book", "call &lt;7&gt;", "frontdesk request show --tenant acme",
 			w.url+"/v1/calendar/book-meeting", "X-Api-Key: YOUR_KEY")
 		has("/settings/tenants/acme/connections/acme", "It works", `<svg class="plot"`, "The last hour by minutes",
