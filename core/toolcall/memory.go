@@ -199,6 +199,9 @@ func placeOf(text string) (at int, known bool) {
 			return 0, false
 		case is || fillers[word]:
 		case word == "no" && i+1 < len(words) && isInteger(words[i+1]): // "no. 2", and not "no, that one"
+		case !counted && isInteger(word) && word != "0" && len(word) <= 2: // there are no words beyond the sixth
+			at, _ = strconv.Atoi(word)
+			counted = true
 		default:
 			return 0, false
 		}

@@ -24,14 +24,15 @@ func TestPlacesAreUnderstoodInEveryLanguage(t *testing.T) {
 		"1": 1, "2": 2, "#2": 2, "option 2": 2, "the second one": 2, "SECOND": 2, "2nd": 2, "number 3": 3, "the 2nd, second": 2,
 		"der zweite Termin": 2, "la segunda": 2, "el tercero": 3, "le deuxième créneau": 2, "das fünfte": 5,
 		"the last one": theLast, "el último": theLast, "der letzte": theLast, "la dernière": theLast,
-		"no. 2": 2, "No 2": 2, "slot no. 3": 3,
+		"no. 2": 2, "No 2": 2, "slot no. 3": 3, "7": 7, "option 12": 12, "#50": 50,
 	} {
 		if at, known := placeOf(text); !known || at != want {
 			t.Errorf("%q is %d, %v, want %d", text, at, known, want)
 		}
 	}
 	for _, text := range []string{
-		"2 pm", "10:30", "the second or third", "first 2", "Tuesday", "st_0000000000", "7", "12", "-", "second Monday",
+		"2 pm", "10:30", "the second or third", "first 2", "Tuesday", "st_0000000000", "-", "second Monday",
+		"10:10", "7 7", "2:02", "0", "07", "2026", "12 pm", "7 8",
 	} {
 		if at, known := placeOf(text); known && at != theOnly {
 			t.Errorf("%q is understood as %d", text, at)
@@ -344,6 +345,9 @@ func TestAPlaceThatIsADayOfAnotherIsNotGuessed(t *testing.T) {
 		"a number on a day of two": {list("2026-12-01", "2026-12-02", "2026-12-02"), "2", "2"},
 		"the last":                 {list("2026-11-30", "2026-12-01"), "the last", "2"},
 		"the day of none":          {list("2026-11-30", "2026-12-07"), "the first", "1"},
+		"beyond the words":         {list(slices.Repeat([]string{"2026-11-30"}, 8)...), "8", "8"},
+		"beyond the list":          {list(slices.Repeat([]string{"2026-11-30"}, 8)...), "9", ""},
+		"a day beyond the words":   {list("2026-12-07", "2026-12-08", "2026-12-09"), "el 8", ""},
 		"once others are told":     {list("2026-12-29", "2026-12-30"), "the first", "1"},
 	} {
 		w, r := newWorld()
