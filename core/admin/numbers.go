@@ -65,17 +65,7 @@ func (s *Service) BuyNumber(
 	if err := reaches(c, n.Tenant); err != nil {
 		return service.Answer[PhoneNumber]{}, err
 	}
-	var wrong []fault.Field
-	if text := service.CheckAreaCode(n.AreaCode); text != "" {
-		wrong = append(wrong, fault.Field{Path: "area_code", Message: text})
-	}
-	if n.Name != "" {
-		name, text := service.CheckNumberName(n.Name)
-		if n.Name = name; text != "" {
-			wrong = append(wrong, fault.Field{Path: "name", Message: text})
-		}
-	}
-	if len(wrong) > 0 {
+	if wrong := n.Check(); len(wrong) > 0 {
 		return service.Answer[PhoneNumber]{}, fault.InvalidFields(wrong...)
 	}
 	as, err := s.numbersCaller(ctx, n.Tenant, n.Connection)
@@ -86,15 +76,40 @@ func (s *Service) BuyNumber(
 	return numberAnswer(as, answer, err)
 }
 
+// Check returns what is wrong with a purchase, and trims its name.
+func (n *NumberPurchase) Check() (wrong []fault.Field) {
+	if text := service.CheckAreaCode(n.AreaCode); text != "" {
+		wrong = append(wrong, fault.Field{Path: "area_code", Message: text})
+	}
+	if n.Name != "" {
+		wrong = append(wrong, checkName(&n.Name)...)
+	}
+	return wrong
+}
+
+// Check returns what is wrong with a change, and trims its name.
+func (n *NumberChange) Check() []fault.Field {
+	if n.Name == nil {
+		return nil
+	}
+	n.Name = new(*n.Name)
+	return checkName(n.Name)
+}
+
+func checkName(name *string) []fault.Field {
+	trimmed, wrong := service.CheckNumberName(*name)
+	if *name = trimmed; wrong == "" {
+		return nil
+	}
+	return []fault.Field{{Path: "name", Message: wrong}}
+}
+
 // ChangeNumber changes the name and the employees of a number.
 func (s *Service) ChangeNumber(
 	ctx context.Context, c apikey.Caller, w Write, n NumberChange,
 ) (service.Answer[PhoneNumber], error) {
-	if n.Name != nil {
-		name, wrong := service.CheckNumberName(*n.Name)
-		if n.Name = &name; wrong != "" {
-			return service.Answer[PhoneNumber]{}, fault.InvalidField("name", wrong)
-		}
+	if wrong := n.Check(); len(wrong) > 0 {
+		return service.Answer[PhoneNumber]{}, fault.InvalidFields(wrong...)
 	}
 	as, err := s.holder(ctx, c, NumberID{n.Tenant, n.ID})
 	if err != nil {

@@ -1,7 +1,6 @@
 package settingspage
 
 import (
-	"cmp"
 	"net/http"
 	"strconv"
 
@@ -148,31 +147,27 @@ var employees = []struct{ name, label, help string }{
 	{"outbound_cloud_employee_id", "Calls made by", "The id of the cloud employee that calls. Empty: nobody."},
 }
 
-// employees reads the ids of the cloud employees of a number; nil: nobody.
-func (v *visit) employees() (inbound, outbound *int64, err error) {
-	inbound, err = v.employee(employees[0].name)
-	outbound, also := v.employee(employees[1].name)
-	return inbound, outbound, cmp.Or(err, also)
-}
-
-func (v *visit) employee(name string) (*int64, error) {
-	text := v.form(name)
-	if text == "" {
-		return nil, nil
+// employees reads the ids of the cloud employees of a number; nil: nobody. It returns what is wrong with them.
+func (v *visit) employees(inbound, outbound **int64) (wrong []fault.Field) {
+	for i, into := range []**int64{inbound, outbound} {
+		name := employees[i].name
+		if v.form(name) == "" {
+			continue
+		}
+		id, err := strconv.ParseInt(v.form(name), 10, 64)
+		if *into = &id; err != nil {
+			wrong = append(wrong,
+				fault.Field{Path: name, Message: "must be a whole number, the id of a cloud employee."})
+		}
 	}
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return nil, fault.InvalidField(name, "must be a whole number, the id of a cloud employee.")
-	}
-	return &id, nil
+	return wrong
 }
 
 func (p *Pages) buyNumber(v *visit) (reply, error) {
 	n := admin.NumberPurchase{Tenant: v.tenant, Connection: v.form("connection")}
 	n.AreaCode, n.Name = v.form("area_code"), v.form("name")
-	var err error
-	if n.Inbound, n.Outbound, err = v.employees(); err != nil {
-		return p.showNumbers(v, formBuy, err)
+	if wrong := append(n.Check(), v.employees(&n.Inbound, &n.Outbound)...); len(wrong) > 0 {
+		return p.showNumbers(v, formBuy, fault.InvalidFields(wrong...))
 	}
 	bought, err := p.opts.Admin.BuyNumber(v.ctx, v.caller, admin.Write{IdempotencyKey: v.form("once")}, n)
 	switch f := fault.From(err); {
@@ -264,9 +259,10 @@ func (p *Pages) changeNumber(v *visit) (reply, error) {
 		p.notify(v, good("Nothing was to be changed."))
 		return see(tenantPath(v.tenant, "phone-numbers", idText(row.ID)))
 	}
-	if change.Inbound.ID, change.Outbound.ID, err = v.employees(); err == nil {
-		_, err = p.opts.Admin.ChangeNumber(v.ctx, v.caller, admin.Write{}, change)
+	if wrong := append(change.Check(), v.employees(&change.Inbound.ID, &change.Outbound.ID)...); len(wrong) > 0 {
+		return p.showNumber(v, fault.InvalidFields(wrong...))
 	}
+	_, err = p.opts.Admin.ChangeNumber(v.ctx, v.caller, admin.Write{}, change)
 	if f := fault.From(err); f != nil && f.Code == fault.Invalid {
 		return p.showNumber(v, err)
 	}

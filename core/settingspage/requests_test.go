@@ -257,6 +257,18 @@ func TestPhoneNumbersAreBoughtChangedAndReleased(t *testing.T) {
 				t.Errorf("a wrong %s: %d %s", name, p.status, p.body)
 			}
 		}
+		allBad := func(path string, form url.Values, names ...string) {
+			t.Helper()
+			for _, name := range names {
+				form[name] = []string{strings.Repeat("n", 65)}
+			}
+			for _, name := range names {
+				if p := b.post(path, form); !strings.Contains(p.body, `id="`+name+`-error"`) {
+					t.Errorf("with every field wrong, %s is not told: %s", name, p.body)
+				}
+			}
+		}
+		allBad(list, maps.Clone(form), "area_code", "name", "inbound_cloud_employee_id", "outbound_cloud_employee_id")
 		held(1)
 		first, again := b.post(list, form), b.post(list, form)
 		if first.status != http.StatusSeeOther || again.to != first.to {
@@ -269,6 +281,7 @@ func TestPhoneNumbersAreBoughtChangedAndReleased(t *testing.T) {
 			!strings.Contains(p.body, "frontdesk number rename --tenant acme "+strconv.FormatInt(bought.ID, 10)) {
 			t.Errorf("the page is %s", p.body)
 		}
+		allBad(first.to, url.Values{}, "name", "inbound_cloud_employee_id", "outbound_cloud_employee_id")
 		bad := url.Values{"was_name": {"Night <line>"}, "name": {" "}, "outbound_cloud_employee_id": {"8"}}
 		if p := b.post(first.to, bad); p.status != http.StatusUnprocessableEntity ||
 			!strings.Contains(p.body, `id="name-error"`) || !strings.Contains(p.body, `value="8"`) {
