@@ -447,7 +447,8 @@ func TestBadInputOfTheAdminInterface(t *testing.T) {
 	for _, c := range []struct{ method, path, body, wants string }{
 		{"POST", adminTenants, `{"name":"No Good","settings":{"timezon":"UTC","reject_past":"yes"}}`,
 			"name settings.reject_past settings.timezon"},
-		{"PATCH", adminTenants + "/acme", `{"settings":{"timezone":"Mars/Base","dedupe_window":"soon"}}`, "settings.dedupe_window"},
+		{"PATCH", adminTenants + "/acme", `{"settings":{"timezone":"Mars/Base","dedupe_window":"soon"}}`,
+			"settings.dedupe_window settings.timezone"},
 		{"PATCH", adminTenants + "/acme", `{"settings":[]}`, "settings"},
 		{"POST", adminTenants + "/acme/connections", `{"kind":"calendar","provider":"caldav","credentials":{"username":1}}`, "credentials"},
 		{"POST", adminTenants + "/acme/connections", `{"kind":"calendar","provider":"none"}`, "provider"},
