@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/record"
 	"frontdesk/core/store/storetest"
 )
 
@@ -85,6 +86,43 @@ func TestACallThatTheStoreRefusedHoldsNoSlot(t *testing.T) {
 		}
 	}
 	if refused < 2 {
+		t.Errorf("%d calls were refused: the test proves nothing", refused)
+	}
+}
+
+// TestARefusedHoldIsInNobodysWay loses each message between hold-slot and PostgreSQL, or its response, once the call
+// has found that an equal one no longer counts.
+func TestARefusedHoldIsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.ReusedPostgres)
+	c := w.tenant("acme")
+	cut, other := w.startWithTrap(), w.start()
+	cut.survives = true
+	defer w.bury(cut)
+	slot := slotAt(t, other, c, 10, nil).SlotID
+	free := func(held record.HoldAnswer) {
+		_, err := other.Calendar.ReleaseHold(background, c, Write{}, held.HoldID)
+		w.check(err)
+	}
+	free(holdSlot(t, cut.process, c, Write{}, slot)) // from here on, statements are prepared
+	refused := 0
+	for n := 10; n <= 16; n++ { // the hold is taken by the last ones
+		for _, after := range []bool{false, true} {
+			cut.arm(n, true, after)
+			held, err := cut.process.Calendar.Hold(background, c, Write{},
+				HoldSlot{SlotID: slot, For: 5 * time.Minute})
+			cut.disarm()
+			cut.process.recover(t)
+			if err == nil {
+				free(held.Record)
+				continue
+			}
+			refused++
+			again := Write{IdempotencyKey: fmt.Sprint(n, after)}
+			free(holdSlot(t, other, c, again, slot))
+		}
+	}
+	if refused < 6 {
 		t.Errorf("%d calls were refused: the test proves nothing", refused)
 	}
 }

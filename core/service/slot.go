@@ -92,6 +92,9 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 	}
 	taken, err := c.opts.Store.TakeHolds(ctx, rows, except, c.opts.Now())
 	if err != nil {
+		if !run.Resumed() { // else an earlier run may need it
+			h.release(ctx, run) // the store may have taken it, and its reply was lost
+		}
 		return nil, err
 	}
 	if taken != nil && !slices.Contains(h.ids, taken.ID) {
