@@ -382,7 +382,7 @@ func TestAViewerChangesNothing(t *testing.T) {
 	viewer := w.signedIn(signin.NewLink{Role: apikey.RoleViewer, Person: "vera"})
 	before := w.audit()
 	for _, r := range routes(t) {
-		if strings.Contains(r.Path, "/sign") || strings.Contains(r.Path, "/oidc") {
+		if strings.Contains(r.Path, "/sign") || strings.Contains(r.Path, "/oidc") || r.Operation == above {
 			continue
 		}
 		path := w.at(strings.ReplaceAll(r.Path, "{request}", request), "acme", "acme", key)
@@ -416,7 +416,7 @@ func TestATenantsAdministratorReachesNoOther(t *testing.T) {
 		before := w.audit()
 		form := url.Values{"name": {"zebra"}, "scopes": {"calendar:read"}, "overlap": {"1h"}}
 		for _, r := range routes(t) {
-			if strings.Contains(r.Path, "/sign") || strings.Contains(r.Path, "/oidc") {
+			if strings.Contains(r.Path, "/sign") || strings.Contains(r.Path, "/oidc") || r.Operation == above {
 				continue
 			}
 			name := r.Method + " " + r.Path

@@ -17,7 +17,8 @@ func (w *world) pages(signedIn bool, tenant, connection, key, request string) ma
 	all := map[string]string{}
 	for _, r := range routes(w.t) {
 		before := strings.Contains(r.Path, "/sign-in") || strings.Contains(r.Path, "/signed-in")
-		if r.Method != http.MethodGet || before == signedIn || strings.Contains(r.Path, "/oidc") {
+		if r.Method != http.MethodGet || before == signedIn || strings.Contains(r.Path, "/oidc") ||
+			r.Operation == above {
 			continue
 		}
 		all[r.Path] = w.at(strings.ReplaceAll(r.Path, "{request}", request), tenant, connection, key)

@@ -88,3 +88,25 @@ func TestAFormAfterTheSessionTellsThatNothingWasChanged(t *testing.T) {
 		}
 	}
 }
+
+// A refused form is shown at the address that it was sent to. Opening that address again, by Enter in the address bar,
+// shows the page of the form.
+func TestTheAddressOfAFormLeadsToItsPage(t *testing.T) {
+	t.Parallel()
+	w := start(t, sqlite(t))
+	w.tenant("acme")
+	b := w.signedIn(signin.NewLink{})
+	const at = "/settings/tenants/acme"
+	for path, want := range map[string]string{
+		"/settings/tenants": "/settings", at + "/opening-hours/preview": at + "/opening-hours",
+		at + "/connections/acme/verify":               at + "/connections/acme",
+		at + "/phone-numbers/adopt":                   at + "/phone-numbers",
+		at + "/add-connection/calendar/google/link":   at + "/add-connection/calendar/google",
+		at + "/webhooks/wh_1/deliveries/evt_1/resend": at + "/webhooks/wh_1",
+		"/settings/sign-out":                          "/settings", "/settings/oidc": "/settings",
+	} {
+		if p := b.get(path); p.status != http.StatusSeeOther || p.to != want {
+			t.Errorf("%s: %d to %q, want %q", path, p.status, p.to, want)
+		}
+	}
+}

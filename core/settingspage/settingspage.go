@@ -124,7 +124,8 @@ type route struct {
 	serve                   func(*Pages, *visit) (reply, error)
 }
 
-// Routes returns all routes. A page for GET also serves HEAD.
+// Routes returns all routes. A page for GET also serves HEAD. What a form leads to has an address of its own, at which a
+// refused form is shown again: who opens that address by itself comes to the page above it.
 func (p *Pages) Routes() []Route {
 	var all []Route
 	add := func(table []route, enter func(*visit) error) {
@@ -145,8 +146,26 @@ func (p *Pages) Routes() []Route {
 		voiceAgentRoutes} {
 		add(table, p.enterByRole)
 	}
+	isPage := map[string]bool{}
+	for _, r := range all {
+		isPage[r.Path] = isPage[r.Path] || r.Method == http.MethodGet
+	}
+	for path, is := range isPage {
+		if !is {
+			add([]route{{http.MethodGet, path, operationAbove, func(_ *Pages, v *visit) (reply, error) {
+				above, depth := v.r.URL.EscapedPath(), path
+				for !isPage[depth] {
+					above, depth = above[:strings.LastIndex(above, "/")], depth[:strings.LastIndex(depth, "/")]
+				}
+				return see(strings.TrimPrefix(above, Root) + "/")
+			}}}, p.enterByRole)
+		}
+	}
 	return all
 }
+
+// operationAbove leads from the address of a form to the page above it.
+const operationAbove = "settings-above"
 
 // visit is one request of a browser.
 type visit struct {

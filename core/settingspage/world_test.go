@@ -248,6 +248,9 @@ func (b *browser) isSignedIn() bool {
 	return p.status == http.StatusOK
 }
 
+// above is the operation that leads from the address of a form to the page above it, and shows nothing itself.
+const above = "settings-above"
+
 // routes returns all routes of the settings page.
 func routes(t testing.TB) []settingspage.Route {
 	t.Helper()
