@@ -713,7 +713,8 @@ func TestCallStarted(t *testing.T) {
 		"sip:reception@example.com": "sip:reception@example.com", // whoever calls without a number
 	} {
 		body := strings.Replace(requests["elevenlabs"].body, "+12025550101", caller, 1)
-		want := strings.Replace(requests["elevenlabs"].want, variables, strings.Replace(unknown, "+12025550101", told, 1), 1)
+		empty := strings.Replace(unknown, "+12025550101", told, 1)
+		want := strings.Replace(requests["elevenlabs"].want, variables, empty, 1)
 		if status, body := w.post(requests["elevenlabs"].path, body); status != 200 || body != want {
 			t.Errorf("%s: %d %s", caller, status, body)
 		}

@@ -119,8 +119,8 @@ type protocolRequest struct {
 	admit func() (leave func(), err error)
 }
 
-// Admit lets the request of a protocol in as a read: it counts on its caller's quotas, and takes a place at the gate until
-// leave is called. What calls an operation needs no Admit, since the operation does this.
+// Admit lets the request of a protocol in as a read: it counts on its caller's quotas, and takes a place at the gate
+// until leave is called. What calls an operation needs no Admit, since the operation does this.
 func Admit(ctx context.Context) (leave func(), err error) {
 	if request, is := ctx.Value(protocolKey{}).(protocolRequest); is {
 		return request.admit()

@@ -224,7 +224,8 @@ func TestARequestOfAProtocolIsLetInAsARead(t *testing.T) {
 			}}}
 	})
 	for range 2 { // the places are given back
-		if a := g.post("/mcp", "{}"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, fault.ReasonOverloaded) {
+		a := g.post("/mcp", "{}")
+		if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, fault.ReasonOverloaded) {
 			t.Errorf("two at once: %d %s", a.status, a.body)
 		}
 		if a := g.post(calendarsPath, "{}"); a.status != http.StatusOK {

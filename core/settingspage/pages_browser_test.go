@@ -199,9 +199,9 @@ func (p person) examine(look, name string) {
 	p.b.Screenshot("settings-" + look + "-" + strings.ReplaceAll(strings.TrimPrefix(name, "/settings/"), "/", "-"))
 }
 
-// examine checks a page for content wider than the window, which people would scroll to and fro to read (1.4.10), controls too small for a finger (24 CSS pixels,
-// WCAG 2.2 success criterion 2.5.8), text with a contrast below 4.5 to 1 (1.4.3), controls without a name
-// (4.1.2), ids that occur twice, and levels of headings that are left out.
+// examine checks a page for content wider than the window, which people would scroll to and fro to read (WCAG 2.2
+// success criterion 1.4.10), controls too small for a finger (24 CSS pixels, 2.5.8), text with a contrast below 4.5 to
+// 1 (1.4.3), controls without a name (4.1.2), ids that occur twice, and levels of headings that are left out.
 const examine = `(() => {
 	const light = c => { const [r, g, b] = c.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b; };

@@ -158,7 +158,8 @@ func (s *Store) DropHolds(ctx context.Context, by Intent, ids []string) error {
 		return nil
 	}
 	list, args := among(ids, heldBy(by))
-	_, err := s.exec(ctx, "DELETE FROM holds WHERE EXISTS (SELECT 1 FROM intents WHERE "+held+") AND id IN "+list, args...)
+	_, err := s.exec(ctx, "DELETE FROM holds WHERE id IN "+list+" AND EXISTS (SELECT 1 FROM intents WHERE "+held+")",
+		args...)
 	return err
 }
 

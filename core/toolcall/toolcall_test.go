@@ -41,7 +41,8 @@ func TestAModelGetsTheBeginningOfALongDescription(t *testing.T) {
 	}
 }
 
-// Arguments that the interface refuses unread may not cost more here: a megabyte of them becomes forty if it is decoded.
+// Arguments that the interface refuses unread may not cost more here: a megabyte of them becomes forty if it is
+// decoded.
 func TestArgumentsThatNobodyReadsAreNotDecoded(t *testing.T) {
 	names := func(n int) []byte {
 		text := []byte(`{"0":0`)
@@ -76,7 +77,8 @@ func TestArgumentsThatNobodyReadsAreNotDecoded(t *testing.T) {
 		if made := (after.TotalAlloc - before.TotalAlloc) >> 10; made > 100 {
 			t.Errorf("%s: %d KiB of arguments cost %d KiB", what, len(arguments)>>10, made)
 		}
-		if err != nil || result.OK || string(result.Answer["message"]) != `"Too much."` || !bytes.HasPrefix(arguments, got) {
+		if err != nil || result.OK || string(result.Answer["message"]) != `"Too much."` ||
+			!bytes.HasPrefix(arguments, got) {
 			t.Errorf("%s: got %+v %v", what, result, err)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 const (
 	maxRedirects = 5 // that one call follows
 
-	// maxHostBytes is more than a name of the DNS has in any letters: at most 255 bytes in ASCII (RFC 1035 section 2.3.4).
-	// The time to convert one to ASCII grows with its square (RFC 3492), here and in net/http: a name that fills the
-	// headers of a response takes a minute.
+	// maxHostBytes is more than a name of the DNS has in any letters: at most 255 bytes in ASCII (RFC 1035 section
+	// 2.3.4). The time to convert one to ASCII grows with its square (RFC 3492), here and in net/http: a name that fills
+	// the headers of a response takes a minute.
 	maxHostBytes = 1024
 )
 
