@@ -200,8 +200,8 @@ func (p person) examine(look, name string) {
 }
 
 // examine checks a page for content wider than the window, which people would scroll to and fro to read (WCAG 2.2
-// success criterion 1.4.10), controls too small for a finger (24 CSS pixels, 2.5.8), text with a contrast below 4.5 to
-// 1 (1.4.3), controls without a name (4.1.2), ids that occur twice, and levels of headings that are left out.
+// success criterion 1.4.10), controls too small for a finger (24 CSS pixels, 2.5.8), text with a contrast below 4.5
+// to 1 (1.4.3), controls without a name (4.1.2), ids that occur twice, and levels of headings that are left out.
 const examine = `(() => {
 	const light = c => { const [r, g, b] = c.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -212,8 +212,8 @@ const examine = `(() => {
 	const levels = [...document.querySelectorAll('h1, h2, h3')].map(h => +h.tagName[1]);
 	return {
 		Lang: document.documentElement.lang, Title: document.title,
-		Wider: all.filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(name).concat(
-			document.documentElement.scrollWidth > innerWidth ? 'text, to ' + document.documentElement.scrollWidth : []),
+		Wider: all.filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(name)
+			.concat(document.documentElement.scrollWidth > innerWidth ? 'text in it' : []),
 		Small: [...document.querySelectorAll('a:not(.skip), button, input, select, textarea')].filter(shown).filter(e => e.tabIndex < 0 || e.getBoundingClientRect().height < (['A', 'INPUT'].includes(e.tagName) ? 16 : 24)).map(name),
 		Pale: all.filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) && contrast(e) < 4.5).map(e => name(e) + ' ' + contrast(e)),
 		Nameless: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter(e => !e.labels.length && !e.ariaLabel).map(name),

@@ -101,7 +101,8 @@ func TestRequestsAreSearchedAndRead(t *testing.T) {
 		newest := has(list, "<td>listCalendars", "Older")
 		// A narrow window shows no heading of a table, so each time says its zone itself.
 		for path, zoned := range map[string]string{
-			list: `<a href="[^"]+">\d+ \w+ [\d:]{8} UTC</a>`, "/settings/tenants/acme/connections/acme": `<td>[\d:]{5} UTC</td>`,
+			list: `<a href="[^"]+">\d+ \w+ [\d:]{8} UTC</a>`,
+			"/settings/tenants/acme/connections/acme": `<td>[\d:]{5} UTC</td>`,
 		} {
 			if !regexp.MustCompile(zoned).MatchString(b.get(path).body) {
 				t.Errorf("the times of %s have no zone", path)

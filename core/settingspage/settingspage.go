@@ -124,8 +124,8 @@ type route struct {
 	serve                   func(*Pages, *visit) (reply, error)
 }
 
-// Routes returns all routes. A page for GET also serves HEAD. What a form leads to has an address of its own, at which a
-// refused form is shown again: who opens that address by itself comes to the page above it.
+// Routes returns all routes. A page for GET also serves HEAD. What a form leads to has an address of its own, at which
+// a refused form is shown again: who opens that address by itself comes to the page above it.
 func (p *Pages) Routes() []Route {
 	var all []Route
 	add := func(table []route, enter func(*visit) error) {
