@@ -115,6 +115,26 @@ func TestAFailureOfATakenOverRunIsNoAnswer(t *testing.T) {
 	}
 }
 
+// A machine that was suspended does not know it: its monotonic clock may have stood still (package time of Go,
+// "Monotonic Clocks").
+func TestAFailureIsNoAnswerAlthoughTheLeaseClockStoodStill(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	one, two := w.journal(Operation{}), w.journal(Operation{})
+	began := w.now()
+	one.opts.LeaseClock = func() time.Time { return began }
+	w.open = func(*Run) error {
+		w.open = nil
+		w.advance(one.longestLease())
+		if _, err := w.perform(two, "k", "front"); err != nil {
+			return err
+		}
+		return fault.New(fault.Conflict, fault.ReasonSlotTaken, "Somebody is in the way.")
+	}
+	if first, err := w.perform(one, "k", "front"); err != nil || !first.Replayed {
+		t.Errorf("answered %+v, %v; opened %v", first, err, w.opened)
+	}
+}
+
 // A call that has lost its intent to another run, and has no time left to wait for that run's answer, says so as
 // every call does that waited for an equal one.
 func TestACallWhoseRunWasTakenOverIsToldThatTheOtherRuns(t *testing.T) {

@@ -173,8 +173,7 @@ func (r *Run) fail(ctx context.Context, err error) error {
 		f = fault.Unknowable("The connection or its tenant was removed meanwhile.")
 	}
 	if r.HadNoEffect(f) {
-		r.release(ctx, "", r.failure(f.Reason)) // which changes nothing if the intent is another run's
-		if r.isAnothers(ctx) {                  // which may have the effect that this run did not have
+		if !r.release(ctx, "", r.failure(f.Reason)) && r.isAnothers(ctx) { // which may have had the effect
 			return fault.New(fault.Conflict, store.ReasonIntentLost, "Another run has taken over this request.")
 		}
 		return f
@@ -211,8 +210,9 @@ func (r *Run) failure(reason string) string {
 	return audit.Failed(reason)
 }
 
-// release ends the run in the store. If outcome is not empty, it is recorded in the audit.
-func (r *Run) release(ctx context.Context, state, outcome string) {
+// release ends the run in the store, and reports whether it will have ended there: a run that has lost its intent
+// changes nothing. If outcome is not empty, it is recorded in the audit.
+func (r *Run) release(ctx context.Context, state, outcome string) bool {
 	ended, reason, _ := strings.Cut(outcome, ":")
 	if ended != "" {
 		r.count(ended)
@@ -220,11 +220,15 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	if state == store.IntentUnknown && r.operation.gaveUp(r.intent.Plan) {
 		state = store.IntentLeft
 	}
-	j, settles, kept := r.journal, state == "" && r.settles(), r.withoutRequest()
+	j, kept := r.journal, r.withoutRequest()
 	intent := kept.intent
+	var news store.Settled
+	if r.settles() {
+		news = store.Settled{Outcome: ended, Reason: reason}
+	}
 	end := func(ctx context.Context, rows []store.AuditRow) error {
-		if settles {
-			return j.opts.Store.Settle(ctx, intent, store.Settled{Outcome: ended, Reason: reason}, rows...)
+		if state == "" {
+			return j.opts.Store.Settle(ctx, intent, news, rows...)
 		}
 		return j.opts.Store.ReleaseIntent(ctx, intent, state, rows...)
 	}
@@ -232,7 +236,7 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	write := func(ctx context.Context) error {
 		rows := rowsOf(ctx)
 		err := end(ctx, rows)
-		if err == nil || len(rows) == 0 || isOutage(err) {
+		if err == nil || len(rows) == 0 || isOutage(err) || WasTakenOver(err) {
 			return err
 		}
 		// The audit does not take the row. The run must end all the same: see rowsIfAny.
@@ -241,7 +245,8 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 		}
 		return err
 	}
-	if err := write(ctx); err != nil {
+	err := write(ctx)
+	if err != nil && !WasTakenOver(err) {
 		ends := ""
 		if state == "" {
 			ends = intent.Owner
@@ -250,6 +255,7 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 		j.opts.Log.ErrorContext(ctx, "an intent could not be closed yet; that is tried again until the store is back",
 			"operation", intent.Operation, "error", err)
 	}
+	return !WasTakenOver(err)
 }
 
 // withoutRequest returns what is left of a run to record how it ended. An outage may keep many, and requests are large.
@@ -401,9 +407,8 @@ func (r *Run) isRemoved(ctx context.Context) (removed, withTenant bool) {
 }
 
 // isAnothers reports whether another run has taken over the intent, for whose answer the caller of this one can wait.
-// The store is not asked while this run's lease is surely in force.
 func (r *Run) isAnothers(ctx context.Context) bool {
-	if r.unattended || r.journal.opts.LeaseClock().Before(r.intent.LeaseUntil.Add(-clockSlack)) {
+	if r.unattended {
 		return false
 	}
 	there, found, err := r.journal.opts.Store.Intent(ctx, r.intent.TenantID, r.intent.Operation, r.intent.Key)

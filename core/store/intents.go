@@ -345,18 +345,20 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit
 const removeIntent = `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
 	AND owner = $4 AND state = $5`
 
-// Settle is ReleaseIntent with "" for a call whose outcome was unknown so far. Webhooks are told its outcome and the
-// reason.
+// Settle removes the intent of a run, because nothing happened. If an outcome is given, webhooks are told it and the
+// reason: it was unknown so far. A run that no longer holds the intent gets a Conflict with the reason INTENT_LOST, and
+// no audit rows are added.
 func (s *Store) Settle(ctx context.Context, i Intent, outcome Settled, audit ...AuditRow) error {
-	if !s.publishes() || i.ConnectionID == "" {
-		return s.ReleaseIntent(ctx, i, "", audit...)
+	if outcome == (Settled{}) || !s.publishes() || i.ConnectionID == "" {
+		affected, err := s.execAudited(ctx, audit, removeIntent, heldBy(i, IntentRunning)...)
+		return orNone(affected, err, intentLost)
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := s.lockConnection(ctx, tx, i.TenantID, i.ConnectionID); err != nil {
 			return err
 		}
 		affected, err := s.execAuditedIn(ctx, tx, audit, removeIntent, heldBy(i, IntentRunning)...)
-		if err != nil || affected == 0 {
+		if err := orNone(affected, err, intentLost); err != nil {
 			return err
 		}
 		return s.publishSettled(ctx, tx, i, outcome)

@@ -125,7 +125,10 @@ func TestOutcomesAndNumbersAreTold(t *testing.T) {
 			default:
 				stored.EffectRef = ""
 				must(t, s.Settle(ctx, stored, store.Settled{Outcome: "failed", Reason: "REASON"}))
-				must(t, s.Settle(ctx, stored, store.Settled{Outcome: "failed", Reason: "REASON"})) // it is gone already
+				err := s.Settle(ctx, stored, store.Settled{Outcome: "failed", Reason: "REASON"}) // it is gone already
+				if fault.From(err).Reason != store.ReasonIntentLost {
+					t.Error(err)
+				}
 			}
 		}
 		types, last := toldOf(t, s)
