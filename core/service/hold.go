@@ -323,7 +323,7 @@ func (s *Calendar) releaseHold(
 		err = slotNotFound("hold_id")
 	}
 	if err == nil && held {
-		err = s.opts.Store.DropHolds(ctx, run.Intent(), offer.heldAs())
+		err = s.opts.Store.KeepHolds(ctx, store.HoldsKept{Left: offer.heldAs()}) // whichever run holds the call
 	}
 	if err != nil {
 		return none, err

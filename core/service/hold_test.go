@@ -107,6 +107,23 @@ func TestOneSlotAmongManyHoldersAtOnceIsOneHold(t *testing.T) {
 	}
 }
 
+// A call to release a hold frees it, though another run of the call has answered meanwhile that it did.
+func TestARunThatHasLostItsCallFreesTheHoldItReports(t *testing.T) {
+	t.Parallel()
+	_, p, c := sqliteWorld(t)
+	slot := slotAt(t, p, c, 10, nil)
+	held := holdSlot(t, p, c, Write{}, slot.SlotID)
+	client, err := p.Calendar.open(background, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := p.Calendar.releaseHold(background, client, p.Calendar.journal.Detached(), releaseHoldPlan{held.HoldID})
+	if err != nil || !done.Record.Released {
+		t.Fatal(done, err)
+	}
+	holdSlot(t, p, c, key("another"), slot.SlotID)
+}
+
 func TestAHoldIsBusyForAllButItsHolder(t *testing.T) {
 	t.Parallel()
 	w, p, c := protectedWorld(t)
