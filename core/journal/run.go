@@ -40,6 +40,8 @@ type Run struct {
 	toldUnknown    bool          // a caller was told that the outcome is unknown
 	dedupeWindow   time.Duration // how long an equal call without a key counts as this one
 
+	undropped []string // ids of holds that end with the intent, if it ends without an effect; see DropHolds
+
 	effectExpected bool       // this run may have reached the provider; see ExpectEffect
 	repeatable     bool       // the call that has the effect can be made again without a second effect
 	mu             sync.Mutex // guards intent once the provider may respond after the run has ended
@@ -73,6 +75,14 @@ func (r *Run) Save(ctx context.Context, plan any) error {
 	}
 	r.intent.Plan = raw
 	return r.journal.opts.Store.SaveIntentPlan(ctx, r.intent)
+}
+
+// DropHolds removes holds of the run, unless another run has taken it over. What the store does not remove now goes
+// before the intent does.
+func (r *Run) DropHolds(ctx context.Context, ids []string) {
+	if err := r.journal.opts.Store.DropHolds(ctx, r.intent, ids); err != nil {
+		r.undropped = ids
+	}
 }
 
 // Detached returns an unattended run without an intent. It is for resuming work whose intent is gone.
@@ -220,7 +230,7 @@ func (r *Run) release(ctx context.Context, state, outcome string) bool {
 	if state == store.IntentUnknown && r.operation.gaveUp(r.intent.Plan) {
 		state = store.IntentLeft
 	}
-	j, kept := r.journal, r.withoutRequest()
+	j, kept, undropped := r.journal, r.withoutRequest(), r.undropped
 	intent := kept.intent
 	var news store.Settled
 	if r.settles() {
@@ -228,6 +238,9 @@ func (r *Run) release(ctx context.Context, state, outcome string) bool {
 	}
 	end := func(ctx context.Context, rows []store.AuditRow) error {
 		if state == "" {
+			if err := j.opts.Store.DropHolds(ctx, intent, undropped); err != nil {
+				return err
+			}
 			return j.opts.Store.Settle(ctx, intent, news, rows...)
 		}
 		return j.opts.Store.ReleaseIntent(ctx, intent, state, rows...)

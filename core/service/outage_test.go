@@ -126,3 +126,25 @@ func TestARefusedHoldIsInNobodysWay(t *testing.T) {
 		t.Errorf("%d calls were refused: the test proves nothing", refused)
 	}
 }
+
+// A hold that the store did not let go when its call failed goes as soon as the store lets it.
+func TestAHoldOfARefusedCallGoesWithTheOutage(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	slot := slotAt(t, p, c, 10, nil).SlotID
+	_, err := w.database().Exec("CREATE TRIGGER away BEFORE DELETE ON holds BEGIN SELECT RAISE(ABORT, 'away'); END")
+	w.check(err)
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call == "calendars" { // before the hold
+			return reaction{}
+		}
+		return reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Not now."))}
+	})
+	_, err = p.Calendar.Hold(background, c, key("refused"), HoldSlot{SlotID: slot, For: 15 * time.Minute})
+	wantReason(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
+	w.heal()
+	_, err = w.database().Exec("DROP TRIGGER away")
+	w.check(err)
+	p.recover(t)
+	holdSlot(t, p, c, key("another"), slot)
+}

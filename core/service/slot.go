@@ -284,7 +284,5 @@ func (h *hold) release(ctx context.Context, run *journal.Run) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := h.opts.Store.DropHolds(ctx, run.Intent(), h.ids); err != nil {
-		h.opts.Log.WarnContext(ctx, "a hold could not be released; it will expire", "error", err)
-	}
+	run.DropHolds(ctx, h.ids)
 }
