@@ -9,11 +9,13 @@ import (
 	"frontdesk/core/toolcall"
 )
 
+const clockName = "get_current_time"
+
 // clockTool returns the tool that tells the time. With it, a model's prompt need not have the date, and so
 // can be cached.
 func clockTool() *mcp.Tool {
 	return &mcp.Tool{
-		Name: "get_current_time", Title: "Get the current time",
+		Name: clockName, Title: "Get the current time",
 		Description: "Tells today's date, its weekday and the time, in the time zone of the business. Ask this " +
 			"before you speak of today, tomorrow or next week.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),

@@ -43,7 +43,8 @@ type request struct {
 	name      string
 	arguments json.RawMessage
 	meta      map[string]json.RawMessage
-	other     bool // there is more in it
+	version   string // of JSON-RPC
+	other     bool   // there is more in it
 }
 
 // object is a JSON object. Its names are case-sensitive, as the protocol has them.
@@ -86,8 +87,9 @@ func read(body []byte) (r request, ok bool) {
 		return r, false
 	}
 	r.method, r.name, r.arguments, r.meta = message.text("method"), params.text("name"), params["arguments"], meta
-	r.other = message.text("jsonrpc") != "2.0" || !message.only("jsonrpc", "id", "method", "params") ||
-		!params.only("name", "arguments", "_meta") || string(r.arguments) == "null"
+	r.version = message.text("jsonrpc")
+	r.other = !message.only("jsonrpc", "id", "method", "params") || !params.only("name", "arguments", "_meta") ||
+		string(r.arguments) == "null"
 	return r, true
 }
 
@@ -111,8 +113,15 @@ func keepsIDs(body []byte) bool {
 
 // isPlain reports whether the answer depends on nothing but the tool.
 func (r request) isPlain(header http.Header) bool {
+	isModern := header.Get("Mcp-Protocol-Version") == modern
+	return r.callsTool(header) && !r.other && len(header["Last-Event-Id"]) == 0 && (!isModern ||
+		object(r.meta).only(keyVersion, keyCapabilities, keyClient, keyProgress))
+}
+
+// callsTool reports whether the library certainly calls the tool, if there is one.
+func (r request) callsTool(header http.Header) bool {
 	version := header.Get("Mcp-Protocol-Version")
-	if r.other || r.method != methodCall || len(header["Last-Event-Id"]) > 0 {
+	if r.version != "2.0" || r.method != methodCall {
 		return false
 	}
 	if version != modern {
@@ -123,16 +132,16 @@ func (r request) isPlain(header http.Header) bool {
 	client := &mcp.Implementation{}
 	meta := object(r.meta)
 	told, has := r.meta[keyClient]
-	return meta.only(keyVersion, keyCapabilities, keyClient, keyProgress) && meta.text(keyVersion) == version &&
-		header.Get("Mcp-Method") == r.method && header.Get("Mcp-Name") == r.name &&
-		json.Unmarshal(r.meta[keyCapabilities], &capabilities) == nil && capabilities != nil &&
-		(!has || json.Unmarshal(told, &client) == nil && client != nil)
+	return meta.text(keyVersion) == version && header.Get("Mcp-Method") == r.method &&
+		header.Get("Mcp-Name") == r.name && json.Unmarshal(r.meta[keyCapabilities], &capabilities) == nil &&
+		capabilities != nil && (!has || json.Unmarshal(told, &client) == nil && client != nil)
 }
 
 // serveTools answers a request by the fast path or passes it on to the library, which reads the body from the request
-// once more. What calls no tool is let in as a read: a list takes longer than many an operation.
+// once more. What calls no operation is let in as a read there: a list takes longer than many an operation, and a long
+// message longer than a list.
 func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte) error {
-	library, callsTool := s.json, false
+	library, asks := s.json, false
 	isCommon := len(body) <= fastBytes && takesJSON(r.Header)
 	if call, ok := read(body); ok {
 		tool, has := s.servedTo(r.Context()).tools[call.name]
@@ -140,12 +149,12 @@ func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte)
 			s.answer(w, r, call, tool)
 			return nil
 		}
-		callsTool = has && call.method == methodCall
+		asks = has && call.name != clockName && call.callsTool(r.Header)
 		if _, asked := call.meta[keyProgress]; isCommon && asked { // progress is told by a stream of events only
 			library = s.stream
 		}
 	}
-	if !callsTool {
+	if !asks {
 		leave, err := api.Admit(r.Context())
 		if err != nil {
 			return err

@@ -227,6 +227,20 @@ func TestACallOfAToolIsLetInByItsOperationAlone(t *testing.T) {
 			t.Errorf("a list: %d %s", status, body)
 		}
 	}
+	clock := strings.Replace(plain, "find_slots", "get_current_time", 1)
+	if status, body := send(clock, both); status != http.StatusOK {
+		t.Errorf("the plain clock, which costs next to nothing: %d %s", status, body)
+	}
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name"`
+	for what, body := range map[string]string{ // of which the library reads everything, and calls no operation
+		"a long clock":                   strings.Replace(long, "find_slots", "get_current_time", 1),
+		"a call that is not of JSON-RPC": strings.Replace(long, "2.0", "1.0", 1),
+		"a call of two versions":         strings.Replace(long, `"name"`, meta, 1),
+	} {
+		if status, body := send(body, both); status != http.StatusTooManyRequests {
+			t.Errorf("%s: %d %.200s", what, status, body)
+		}
+	}
 }
 
 // A key has the tools of its scopes, at most ten, in the same order each time. Their schemas are plain, and
