@@ -89,6 +89,9 @@ func TestAFormAfterTheSessionTellsThatNothingWasChanged(t *testing.T) {
 			t.Errorf("%s: who sent no form is told of one: %s", lang, p.body)
 		}
 	}
+	if p := b.post("/settings/sign-out", nil); p.to != "/settings/sign-in" {
+		t.Errorf("who signs out twice, or after the session, is to do it again: %s", p.to)
+	}
 }
 
 // A refused form is shown at the address that it was sent to. Opening that address again, by Enter in the address bar,

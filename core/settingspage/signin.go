@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/signin"
 )
 
-// signInRoutes are the pages for people who are not signed in.
+// signInRoutes are the pages for people who are not signed in. Who signs out may be signed out already.
 var signInRoutes = []route{
 	{http.MethodGet, Root + "/sign-in", "settings-sign-in", (*Pages).askToSignIn},
 	{http.MethodGet, Root + "/sign-in/{token}", "settings-sign-in", (*Pages).showLink},
@@ -16,12 +16,12 @@ var signInRoutes = []route{
 	{http.MethodPost, Root + "/oidc", "settings-oidc-begin", (*Pages).beginOpenID},
 	{http.MethodGet, Root + "/oidc/callback", "settings-oidc-finish", (*Pages).finishOpenID},
 	{http.MethodGet, Root + "/signed-in", "settings-signed-in", (*Pages).signedIn},
+	{http.MethodPost, Root + "/sign-out", "settings-sign-out", (*Pages).signOut},
 }
 
 // sessionRoutes are the pages for everybody who is signed in.
 var sessionRoutes = []route{
 	{http.MethodGet, Root + "/session", "settings-session", (*Pages).session},
-	{http.MethodPost, Root + "/sign-out", "settings-sign-out", (*Pages).signOut},
 	{http.MethodPost, Root + "/sign-out-everywhere", "settings-sign-out-everywhere", (*Pages).signOutEverywhere},
 }
 

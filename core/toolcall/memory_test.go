@@ -348,6 +348,10 @@ func TestAPlaceThatIsADayOfAnotherIsNotGuessed(t *testing.T) {
 		"beyond the words":         {list(slices.Repeat([]string{"2026-11-30"}, 8)...), "8", "8"},
 		"beyond the list":          {list(slices.Repeat([]string{"2026-11-30"}, 8)...), "9", ""},
 		"a day beyond the words":   {list("2026-12-07", "2026-12-08", "2026-12-09"), "el 8", ""},
+		"an hour":                  {list(slices.Repeat([]string{"2026-11-30"}, 12)...), "the 10 slot", ""},
+		"an hour of the afternoon": {list(slices.Repeat([]string{"2026-11-30"}, 12)...), "that 2 appointment", ""},
+		"an hour in Spanish":       {list(slices.Repeat([]string{"2026-11-30"}, 12)...), "hora 10", ""},
+		"an hour in German":        {list(slices.Repeat([]string{"2026-11-30"}, 12)...), "Uhrzeit: 9", ""},
 		"once others are told":     {list("2026-12-29", "2026-12-30"), "the first", "1"},
 	} {
 		w, r := newWorld()
