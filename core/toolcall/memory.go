@@ -193,6 +193,8 @@ func placeOf(text string) (at int, known bool) {
 	for i, word := range words {
 		place, is := places[word]
 		switch {
+		case i > 0 && isInteger(word) && atHours[words[i-1]]:
+			return 0, false
 		case is && !counted:
 			at, counted = place, true
 		case is && place != at:
@@ -259,6 +261,9 @@ var fillers = setOf("the one number option slot time meeting appointment choice 
 	"contact caller der die das den dem dieser diese dieses diesen nummer termin option uhrzeit kontakt " +
 	"el la lo esa ese eso esta este número numero opción opcion cita hora reserva " +
 	"le l celui celle cette ce ça numéro rendez vous créneau horaire")
+
+// atHours are those of the fillers after which a plain number is an hour rather than a place: "the 10 appointment".
+var atHours = setOf("the that this time uhrzeit hora horaire")
 
 // articles are those of the fillers with which a number may be a day.
 var articles = setOf("el la le der die das den dem")
