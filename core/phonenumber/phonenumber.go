@@ -152,6 +152,8 @@ func (n Number) Compare(stored string) Match {
 }
 
 func (n Number) compare(own *phonenumbers.PhoneNumber, stored string) Match {
+	// The library reads no number that a tab or a line break follows.
+	stored = strings.TrimSpace(stored)
 	for _, prefix := range prefixes { // in place of the plus, which not every numbering plan can tell
 		if digits(stored) == prefix+n.CountryCode+n.National {
 			return Exact

@@ -88,6 +88,8 @@ func TestCompare(t *testing.T) {
 		{"+15135557611", "513-555-0000; 513-555-7611", phonenumber.National},
 		{"+15135557611", "513-555-0000 & 513-555-7611", phonenumber.National},
 		{"+15135557611", "513-555-7611\n513-555-0000", phonenumber.National},
+		{"+15135557611", "513-555-7611\r\n513-555-0000", phonenumber.National}, // as forms in HTML send lines
+		{"+15135557611", "513-555-7611\t", phonenumber.National},
 		{"+442079460958", "020 7946 0000 & 0044 20 7946 0958", phonenumber.Exact},
 		{"+12079460958", "+44 & 2079460958", phonenumber.None},
 		{"+491711234567", "030 5556677 / 0171 1234567 privat", phonenumber.National},
