@@ -41,7 +41,6 @@ type addView struct {
 	Provider admin.Provider
 	Fields   []field
 	Rest     []fault.Field
-	Wrong    string // what is wrong beside the fields
 	Default  bool
 	Post     string
 }
@@ -68,9 +67,6 @@ func (p *Pages) showAdd(v *visit, given func(string) string, wrong error) (reply
 		Help: "Unique in the tenant: lower-case letters, digits and hyphens. The default is " + adapter.DefaultName(provider.Name) + ".",
 	}}, providerFields(provider.Fields, given)...)
 	view.Fields, view.Rest = withFaults(fields, wrong)
-	if f := fault.From(wrong); f != nil && len(f.Fields) == 0 {
-		view.Wrong = f.Detail
-	}
 	view.Default = given("default") != ""
 	return formPage("add-connection.html", view, wrong), nil
 }

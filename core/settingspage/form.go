@@ -60,7 +60,7 @@ func label(name string) string {
 }
 
 // withFaults puts the faults of a form beside its fields, in the order of the page, which opens with the first that is
-// wrong. It returns the faults that belong to no field, which come before the form.
+// wrong. It returns the faults that belong to no field, which come before the form: also one that names none.
 func withFaults(fields []field, err error) ([]field, []fault.Field) {
 	f := fault.From(err)
 	if f == nil {
@@ -68,6 +68,9 @@ func withFaults(fields []field, err error) ([]field, []fault.Field) {
 	}
 	fields = slices.Clone(fields)
 	var rest []fault.Field
+	if len(f.Fields) == 0 {
+		rest = append(rest, fault.Field{Message: f.Detail})
+	}
 	for _, wrong := range f.Fields {
 		message := wrong.Text()
 		at := slices.IndexFunc(fields, func(f field) bool {

@@ -54,6 +54,27 @@ func TestARefusedFormOpensAtItsFirstFault(t *testing.T) {
 	}
 }
 
+// Some refusals name no field, such as that of a name that is taken. The page of the form tells them all the same.
+func TestARefusalThatNamesNoFieldIsTold(t *testing.T) {
+	t.Parallel()
+	w := start(t, sqlite(t))
+	w.tenant("acme")
+	b := w.signedIn(signin.NewLink{})
+	const at = "/settings/tenants/acme"
+	form := url.Values{"name": {"reception"}, "platform": {"tools"}, "scopes": {"calendar:read"}}
+	if p := b.post(at+"/agents", form); p.status != http.StatusSeeOther {
+		t.Fatalf("the first agent: %d %s", p.status, p.body)
+	}
+	form.Set("platform", "vapi")
+	told := regexp.MustCompile(`role="alert" tabindex="-1" autofocus>\s*<ul>\s*<li>The[^<]* already [^<]*</li>`)
+	for path, taken := range map[string]string{"/agents": "reception", "/add-connection/calendar/sandbox": "acme"} {
+		form.Set("name", taken)
+		if p := b.post(at+path, form); p.status != http.StatusUnprocessableEntity || !told.MatchString(p.body) {
+			t.Errorf("%s: %d, and nothing tells what is wrong", path, p.status)
+		}
+	}
+}
+
 func TestATenantIsFoundHoweverItsNameIsTyped(t *testing.T) {
 	t.Parallel()
 	w := start(t, sqlite(t))
