@@ -38,6 +38,7 @@ type answers struct {
 const (
 	answerLife   = 2 * time.Second  // how long a cached key may be used, and how soon a change must be known
 	followedLife = 10 * time.Minute // how long if changes are known
+	idleLife     = 30 * time.Second // how long it is kept without being used; a call on the phone pauses for less
 )
 
 // Limits on the number of cached keys.
@@ -138,7 +139,7 @@ func (c *answers) sweep(now time.Time, used map[string]time.Time) {
 	for _, keys := range []map[secret.Hash]knownKey{c.valid, c.invalid} {
 		for hash, k := range keys {
 			life := answerLife
-			if _, is := used[k.caller.KeyID]; is {
+			if within(now.Sub(used[k.caller.KeyID]), idleLife) {
 				life = followedLife
 			}
 			if !within(now.Sub(k.at), life) {

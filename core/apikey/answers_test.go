@@ -84,11 +84,12 @@ func TestKeysInUseStayCached(t *testing.T) {
 	for i, id := range []string{"used", "unused"} {
 		c.keep(secret.Hash{byte(i)}, knownKey{valid: true, at: time.Unix(1, 0), caller: Caller{KeyID: id}}, 0)
 	}
-	used := map[string]time.Time{"used": time.Unix(50, 0)}
+	used := map[string]time.Time{"used": time.Unix(50, 0), "unused": time.Unix(30, 0)}
 	if c.sweep(time.Unix(60, 0), used); len(c.valid) != 1 || c.valid[secret.Hash{0}].caller.KeyID != "used" {
 		t.Errorf("cached: %v", c.valid)
 	}
-	if c.sweep(time.Unix(1, 0).Add(followedLife), used); len(c.valid) != 0 {
+	used["used"] = time.Unix(1, 0).Add(followedLife)
+	if c.sweep(used["used"], used); len(c.valid) != 0 {
 		t.Errorf("cached although its time is over: %v", c.valid)
 	}
 }
