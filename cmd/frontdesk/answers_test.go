@@ -144,26 +144,37 @@ func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 		f.send(w, req, body)
 	})
 	defer h.at[name].put(nil)
-	before := residentNow(t, h.running)
-	used, began := processorTime(t, h.running), time.Now()
 	patience := "X-Request-Timeout-Ms: 5000"
 	if strings.Contains(f.name, "drip") {
 		patience = "X-Request-Timeout-Ms: 300" // a drip uses it all
 	}
-	got, err := h.as(h.keys[name]).send(h.at[name].read, patience)
-	took := time.Since(began)
-	used = processorTime(t, h.running) - used
-	most := residentBytes(t, h.running)
-	t.Logf("%4d MiB more (%d more than calm), %5v of processor, %5v: %d %s after %d",
-		(most-before)>>20, (most-h.baseline)>>20, used, took.Round(time.Millisecond), got.status,
-		got.reason(), asked.Load())
-	if err != nil || got.status == http.StatusInternalServerError {
-		t.Errorf("answered %v %d %s", err, got.status, got.body)
-	}
-	// The runtime returns the memory of earlier responses late, so the growth since rest may be larger.
-	if grown, since := most-before, most-h.baseline; (grown > mostForOne || since > 2*mostForOne) &&
-		!underRaceDetector() {
-		t.Errorf("the process grew by %d MiB, by %d since it was calm", grown>>20, since>>20)
+	var got answer
+	// What a response takes is the least of some tries: other processes may keep the collector from the processors.
+	for try := 1; ; try++ {
+		asked.Store(0)
+		before := residentNow(t, h.running)
+		used, began := processorTime(t, h.running), time.Now()
+		var err error
+		got, err = h.as(h.keys[name]).send(h.at[name].read, patience)
+		took := time.Since(began)
+		used = processorTime(t, h.running) - used
+		most := residentBytes(t, h.running)
+		t.Logf("%4d MiB more (%d more than calm), %5v of processor, %5v: %d %s after %d",
+			(most-before)>>20, (most-h.baseline)>>20, used, took.Round(time.Millisecond), got.status,
+			got.reason(), asked.Load())
+		if err != nil || got.status == http.StatusInternalServerError {
+			t.Errorf("answered %v %d %s", err, got.status, got.body)
+		}
+		// The runtime returns the memory of earlier responses late, so the growth since rest may be larger.
+		grown, since := most-before, most-h.baseline
+		if grown <= mostForOne && since <= 2*mostForOne || underRaceDetector() {
+			break
+		}
+		if try == 3 {
+			t.Errorf("the process grew by %d MiB, by %d since it was calm", grown>>20, since>>20)
+			break
+		}
+		time.Sleep(time.Second) // in which it is collected, as the neighbour goes on
 	}
 	if n := asked.Load(); got.reason() == "PROVIDER_ANSWER_TOO_LARGE" && n > 1 {
 		if _, already := h.shrunk.LoadOrStore(name, true); already || n > 2 {
