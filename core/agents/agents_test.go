@@ -726,7 +726,7 @@ func TestCallStarted(t *testing.T) {
 	}
 }
 
-// A meeting of whole days is told by the first of them: nobody is to come at midnight.
+// A meeting of whole days is told by the first of them, and by no time, since nobody should come at midnight.
 func TestAWholeDayIsNoMidnightBeforeTheFirstWord(t *testing.T) {
 	for meeting, want := range map[string]string{
 		`"start":"2026-12-24T00:00:00-05:00","end":"2026-12-25T00:00:00-05:00"`: "2026-12-24",

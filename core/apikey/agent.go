@@ -207,12 +207,12 @@ func (c *Callers) Agent(ctx context.Context, id string) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
-	if former, is := errors.AsType[*FormerKey](known.why); is {
+	if former, is := errors.AsType[*FormerKey](known.invalid); is {
 		removed := *former
 		removed.Err = NoAgent()
 		return Agent{}, &removed
 	}
-	if !known.valid {
+	if known.invalid != nil {
 		return Agent{}, NoAgent()
 	}
 	return Agent{known.caller, known.platform, known.signing}, nil

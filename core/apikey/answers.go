@@ -12,11 +12,10 @@ import (
 // knownKey is a cached lookup of a key.
 type knownKey struct {
 	caller   Caller
-	platform string // of a voice agent
-	signing  []byte // of a voice agent
-	valid    bool
+	platform string    // of a voice agent
+	signing  []byte    // of a voice agent
+	invalid  error     // why the key is not valid; nil: it is
 	ends     time.Time // when the key ends; zero: it does not
-	why      error     // not valid
 	at       time.Time // when the store was queried; zero: not cached
 	server   int64     // and which server
 }
@@ -111,7 +110,7 @@ func (c *answers) keep(hash secret.Hash, k knownKey, generation uint64) {
 	delete(c.valid, hash)
 	delete(c.invalid, hash)
 	keys, limit := c.valid, maxValid
-	if !k.valid {
+	if k.invalid != nil {
 		keys, limit = c.invalid, maxInvalid
 	}
 	for victim := range keys {

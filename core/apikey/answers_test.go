@@ -16,14 +16,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestKeysThatAreTriedDoNotPushOutThoseInUse(t *testing.T) {
 	c := newAnswers()
 	used := secret.Hash{1}
-	c.keep(used, knownKey{valid: true, at: time.Unix(1, 0)}, 0)
+	c.keep(used, knownKey{at: time.Unix(1, 0)}, 0)
 	for i := range maxInvalid + 100 {
-		c.keep(secret.Hash{2, byte(i), byte(i >> 8)}, knownKey{at: time.Unix(1, 0)}, 0)
+		c.keep(secret.Hash{2, byte(i), byte(i >> 8)}, knownKey{invalid: ErrKey, at: time.Unix(1, 0)}, 0)
 	}
 	if len(c.invalid) != maxInvalid {
 		t.Errorf("%d invalid keys are remembered", len(c.invalid))
 	}
-	if k, _, _ := c.find(used, time.Unix(1, 0)); !k.valid {
+	if k, _, _ := c.find(used, time.Unix(1, 0)); k.at.IsZero() {
 		t.Error("the key in use is forgotten")
 	}
 	c.sweep(time.Unix(3, 0), nil)
@@ -36,8 +36,8 @@ func TestAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	c := newAnswers()
 	_, _, before := c.find(secret.Hash{1}, time.Unix(1, 0))
 	c.forget()
-	c.keep(secret.Hash{1}, knownKey{valid: true, at: time.Unix(1, 0)}, before)
-	if k, _, _ := c.find(secret.Hash{1}, time.Unix(1, 0)); k.valid {
+	c.keep(secret.Hash{1}, knownKey{at: time.Unix(1, 0)}, before)
+	if k, _, _ := c.find(secret.Hash{1}, time.Unix(1, 0)); !k.at.IsZero() {
 		t.Error("an answer asked for before the change is remembered after it")
 	}
 }
@@ -46,7 +46,7 @@ func TestAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 func TestLifeOfAnAnswer(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	key := func(asked int) knownKey {
-		return knownKey{valid: true, at: at(asked), caller: Caller{KeyID: "k", Tenant: tenant.Tenant{ID: "acme"}}}
+		return knownKey{at: at(asked), caller: Caller{KeyID: "k", Tenant: tenant.Tenant{ID: "acme"}}}
 	}
 	elsewhere := key(11)
 	elsewhere.server = 1
@@ -82,7 +82,7 @@ func TestLifeOfAnAnswer(t *testing.T) {
 func TestKeysInUseStayCached(t *testing.T) {
 	c := newAnswers()
 	for i, id := range []string{"used", "unused"} {
-		c.keep(secret.Hash{byte(i)}, knownKey{valid: true, at: time.Unix(1, 0), caller: Caller{KeyID: id}}, 0)
+		c.keep(secret.Hash{byte(i)}, knownKey{at: time.Unix(1, 0), caller: Caller{KeyID: id}}, 0)
 	}
 	used := map[string]time.Time{"used": time.Unix(50, 0), "unused": time.Unix(30, 0)}
 	if c.sweep(time.Unix(60, 0), used); len(c.valid) != 1 || c.valid[secret.Hash{0}].caller.KeyID != "used" {

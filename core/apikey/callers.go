@@ -149,8 +149,8 @@ func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) 
 	if err != nil {
 		return Caller{}, err
 	}
-	if !known.valid {
-		return Caller{}, known.why
+	if known.invalid != nil {
+		return Caller{}, known.invalid
 	}
 	c.Used(known.caller)
 	return known.caller, nil
@@ -169,7 +169,7 @@ func (c *Callers) known(
 		if err != nil {
 			return knownKey{}, err
 		}
-	} else if known.valid && age >= life/2 { // refreshed ahead of time, so that no call waits
+	} else if known.invalid == nil && age >= life/2 { // refreshed ahead of time, so that no call waits
 		singleflight.Start(c.fetches, fetchKey(hash, generation), c.fetch(hash, generation, load))
 	}
 	return known, nil
@@ -236,7 +236,7 @@ func (c *Callers) fetch(
 		if err != nil && !errors.Is(err, fault.Unauthenticated) {
 			return knownKey{}, err
 		}
-		answer.valid, answer.why, answer.at = err == nil, err, asked
+		answer.invalid, answer.at = err, asked
 		c.answers.keep(hash, answer, generation)
 		return answer, nil
 	}
