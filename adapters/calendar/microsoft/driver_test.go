@@ -63,6 +63,15 @@ func wantFault(t *testing.T, what string, err error, code fault.Code, reason str
 	return f
 }
 
+// wantGone fails the test unless an error tells that there is no such event, and that there was one.
+func wantGone(t *testing.T, what string, err error) {
+	t.Helper()
+	f := wantFault(t, what, err, fault.NotFound, fault.ReasonEventNotFound)
+	if f.Metadata[calendar.MetaGone] == "" {
+		t.Errorf("%s: it is not told that the event existed", what)
+	}
+}
+
 // since returns the requests that a call sends.
 func since(a *account, call func()) []string {
 	before := len(a.Requests())
@@ -513,10 +522,7 @@ func TestWhatMayNotBeDeletedIsNotTakenForDeleted(t *testing.T) {
 	wantFault(t, "cancelling what stays", err, fault.Forbidden, fault.ReasonPermissionDenied)
 	a.FailWith("calendarView", http.StatusOK, `{"value":[]}`)
 	err = d.Cancel(t.Context(), refOf(event))
-	gone := wantFault(t, "cancelling what is deleted", err, fault.NotFound, fault.ReasonEventNotFound)
-	if gone.Metadata[calendar.MetaGone] == "" {
-		t.Error("cancelling what is deleted: it is not told that the event existed")
-	}
+	wantGone(t, "cancelling what is deleted", err)
 }
 
 // An immutable id finds the event among the deleted items.
@@ -529,10 +535,7 @@ func TestWhatItsOrganizerCancelledInOutlookIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := d.Cancel(t.Context(), refOf(event))
-	gone := wantFault(t, "Cancel", err, fault.NotFound, fault.ReasonEventNotFound)
-	if gone.Metadata[calendar.MetaGone] == "" {
-		t.Error("it is not told that the event existed")
-	}
+	wantGone(t, "Cancel", err)
 }
 
 // Exchange says of an instance that somebody has removed it.
@@ -540,10 +543,7 @@ func TestAnInstanceThatSomebodyRemovedIsGone(t *testing.T) {
 	t.Parallel()
 	d := answering(t, http.StatusNotFound, errorBody("ErrorCalendarOccurrenceIsDeletedFromRecurrence"), nil)
 	err := d.Cancel(t.Context(), calendar.EventRef{CalendarID: "c", ID: "e"})
-	gone := wantFault(t, "Cancel", err, fault.NotFound, fault.ReasonEventNotFound)
-	if gone.Metadata[calendar.MetaGone] == "" {
-		t.Error("it is not told that the event existed")
-	}
+	wantGone(t, "Cancel", err)
 }
 
 func TestABookingIsFoundAgainOrSaidToBeGone(t *testing.T) {
